@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/config"
@@ -16,16 +19,37 @@ import (
 
 // census is what public repositories make Argo CD ignore.
 type census struct {
-	Groups []struct {
-		Name string `json:"name"`
-		// Fields describes the fields of the group.
-		Fields  string `json:"fields"`
-		Covered string `json:"covered"` // a key of coverages
-		// With are fields of a configuration that covers those of the group, or the example of one.
-		With map[string]any `json:"with"`
-	} `json:"groups"`
+	Groups []censusGroup `json:"groups"`
 	// Repositories have the number of their fields in each group.
 	Repositories map[string]map[string]int `json:"repositories"`
+}
+
+type censusGroup struct {
+	Name string `json:"name"`
+	// Fields describes the fields of the group.
+	Fields  string `json:"fields"`
+	Covered string `json:"covered"` // a key of coverages
+	// With are fields of a configuration that covers those of the group, or the example of one.
+	With map[string]any `json:"with"`
+	// Plays are entries of which Rule is a field of the rules. Unplayed is why there are none.
+	Plays    []*packEntry `json:"plays"`
+	Unplayed string       `json:"unplayed"`
+}
+
+// configured returns the configuration of a group.
+func (g *censusGroup) configured(t *testing.T) config.HandoffConfiguration {
+	t.Helper()
+	document := map[string]any{"apiVersion": config.APIVersion, "kind": config.Kind}
+	maps.Copy(document, g.With)
+	text, err := json.Marshal(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Parse(text)
+	if err != nil {
+		t.Errorf("%s: %v", g.Name, err)
+	}
+	return c
 }
 
 // coverages are the rows of the census in docs/catalogue.md, in order.
@@ -64,14 +88,15 @@ func TestCensus(t *testing.T) {
 		if has, known := covered[g.Covered]; !known || has != (g.With != nil) || (g.Covered == "pack") != (g.With["packs"] != nil) {
 			t.Errorf("%s: covered %q with %v", g.Name, g.Covered, g.With)
 		}
-		document := map[string]any{"apiVersion": config.APIVersion, "kind": config.Kind}
-		maps.Copy(document, g.With)
-		text, err := json.Marshal(document)
-		if err == nil {
-			_, err = config.Parse(text)
+		c := g.configured(t)
+		if g.Covered != "rule" {
+			continue
 		}
-		if err != nil {
-			t.Errorf("%s: %v", g.Name, err)
+		if (g.Unplayed == "") != (len(g.Plays) > 0) || len(c.Rules) == 0 && g.Unplayed == "" {
+			t.Errorf("%s: %d plays, unplayed: %q", g.Name, len(g.Plays), g.Unplayed)
+		}
+		for _, rule := range c.Rules {
+			g.checkPlays(t, rule)
 		}
 	}
 	named := map[string]bool{}
@@ -84,6 +109,61 @@ func TestCensus(t *testing.T) {
 	}
 	if len(named) != len(groups) {
 		t.Errorf("%d groups, of which repositories name %d", len(groups), len(named))
+	}
+}
+
+// checkPlays verifies that there is a play of each field and of each kind of a rule.
+func (g *censusGroup) checkPlays(t *testing.T, rule config.Rule) {
+	t.Helper()
+	for _, field := range rule.Fields {
+		if !slices.ContainsFunc(g.Plays, func(p *packEntry) bool { return p.Rule == field }) {
+			t.Errorf("%s: no play of %s", g.Name, field)
+		}
+	}
+	for _, kind := range rule.Kinds {
+		if kind.Kind != "*" && !slices.ContainsFunc(g.Plays, func(p *packEntry) bool { return p.Manifest["kind"] == kind.Kind }) {
+			t.Errorf("%s: no play of a %s", g.Name, kind.Kind)
+		}
+	}
+}
+
+// TestCensusPlays plays the rules of the census with kubectl, client-side and server-side, with and without handoff.
+func TestCensusPlays(t *testing.T) {
+	t.Parallel()
+	localOnly(t)
+	var all []*packEntry
+	var rules []any
+	for _, g := range readCensus(t).Groups {
+		if of, ok := g.With["rules"].([]any); ok {
+			rules = append(rules, of...)
+		}
+		for i, p := range g.Plays {
+			p.Rule, p.object = g.Name+" "+p.Rule, &unstructured.Unstructured{Object: runtime.DeepCopyJSON(p.Manifest)}
+			if p.object.GetName() == "" {
+				p.object.SetName(fmt.Sprintf("%s-%d", g.Name, i))
+			}
+			all = append(all, p)
+		}
+	}
+	configuration, err := json.Marshal(map[string]any{"apiVersion": config.APIVersion, "kind": config.Kind, "rules": rules})
+	if err != nil {
+		t.Fatal(err)
+	}
+	withKinds(t, all)
+	for _, s := range syncers()[:2] {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			with := newNamespace(t, "enforce")
+			_, webhook := with.configured(string(configuration))
+			with.registered(strings.NewReplacer("[apps]", `["*"]`, "[v1], op", `["*"], op`, "[deployments]", `["*"]`).Replace(hookOfNamespace)+hookOutside, with.name, webhook)
+			(&edited{namespace: with}).wantRules()
+			without := newNamespace(t, "").outcomes(s, all, "off")
+			for i, got := range with.outcomes(s, all, "enforce") {
+				if got.field != "kept" || without[i].field != "lost" {
+					t.Errorf("%s: %s: want lost → kept, got %s → %s", all[i].Rule, all[i].Entry, without[i].field, got.field)
+				}
+			}
+		})
 	}
 }
 
@@ -136,5 +216,14 @@ other repositories also name a field that it does not keep.
 		cells := []string{of.text, share, percent(repositories[of.name], len(c.Repositories)), strings.Join(examples[of.name], "; ")}
 		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
 	}
+	plays := 0
+	var unplayed []string
+	for _, g := range c.Groups {
+		if plays += len(g.Plays); g.Unplayed != "" {
+			unplayed = append(unplayed, g.Fields+" ("+g.Unplayed+")")
+		}
+	}
+	fmt.Fprintf(&b, "\n`TestCatalogue` plays the packs. `TestCensusPlays` plays the rules of your own, %d writes that are lost without handoff and kept with it, "+
+		"except\n%d: %s.\n", plays, len(unplayed), strings.Join(unplayed, "; "))
 	return b.String()
 }
