@@ -249,7 +249,9 @@ func rewrite(w ownership.Write, changes []Change) (Outcome, error) {
 // fields that kubectl wrote (fluxcd/pkg/ssa, PatchReplaceFieldsManagers). No client does that to entries of subresources.
 func takesOver(w ownership.Write) bool {
 	loses := func(p ownership.Pair) bool {
-		return p.InLive && p.Live.Subresource == "" && !p.Live.Same(w.Sender.Entry) && !bytes.Equal(p.Live.Fields.Text(), p.Incoming.Fields.Text())
+		sender := w.Sender.Entry // which has an entry for each version that it has used
+		isSenders := p.Live.Manager == sender.Manager && p.Live.Operation == sender.Operation
+		return p.InLive && p.Live.Subresource == "" && !isSenders && !bytes.Equal(p.Live.Fields.Text(), p.Incoming.Fields.Text())
 	}
 	for pair := range ownership.Pairs(w.LiveEntries, w.IncomingEntries) {
 		if !loses(pair) {

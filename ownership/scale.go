@@ -54,6 +54,10 @@ func (s scaleFacts) declare() {
 		return
 	}
 	f.Declared = m.On(f.Path)
+	if len(f.Incoming) == 0 && f.Declared.Manifest == Sets {
+		f.Declared.Manifest = Lacks // the annotation is the manifest of another write: Helm 3 records none
+		return
+	}
 	if unknown := !m.Recorded && (m.Unread != nil || len(f.Incoming) == 0); unknown && s.isUnset() {
 		f.Declared.Manifest = Lacks
 		return

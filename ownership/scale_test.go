@@ -49,6 +49,9 @@ func TestScaleField(t *testing.T) {
 		"a rule, and no entry: a write of 0 through /scale left none": {
 			ruled: true, base: sets3, manifest: sets3, incoming: "3", want: facts{ownership.Controller, ownership.Sets, ownership.Sets, false},
 		},
+		"removed, although the annotation sets it: another write's manifest": {
+			base: sets7, manifest: sets7, want: facts{ownership.Manifest, ownership.Lacks, ownership.Sets, false},
+		},
 		"a rule, no entry, and the value of the base": {
 			ruled: true, base: sets7, manifest: sets3, incoming: "3", want: facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
 		},
@@ -145,8 +148,11 @@ func TestScaleField(t *testing.T) {
 				if manifest != "" {
 					annotations = `{"` + ownership.LastAppliedAnnotation + `":` + quoted(manifest) + `}`
 				}
+				if replicas != "" {
+					replicas = `"replicas":` + replicas
+				}
 				return object(t, `{"metadata":{"name":"web","annotations":`+annotations+`,"managedFields":[`+strings.Join(entries, ",")+
-					`]},"spec":{"replicas":`+replicas+`}}`)
+					`]},"spec":{`+replicas+`}}`)
 			}
 			was := entry("kubectl-client-side-apply", "Update", early, ownsLastApplied, "")
 			is := was

@@ -49,7 +49,8 @@ func (o Object) decideScale(w Write, next Object) Outcome {
 	case rule != nil && len(o.managers[path]) == 0 && !reflect.DeepEqual(live, base) && live != int64(1):
 		return o.ruled(w, next, path, *rule) // written through /scale, which leaves no entry
 	}
-	if _, isNull := w.Sets[path]; sets || !isNull && reflect.DeepEqual(next.values[path], live) {
+	value, has := w.Sets[path]
+	if isNull := has && value == nil; sets || !isNull && reflect.DeepEqual(next.values[path], live) {
 		return Through // row 6, or nothing happens
 	}
 	return Kept // rows 3 and 4: dropping replicas never means 1

@@ -173,6 +173,9 @@ const (
       spec: {type: object, properties: {
         replicas: {type: integer, nullable: true}, size: {type: integer}, color: {type: string}, paused: {type: boolean},
         tags: {type: array, items: {type: string}}, options: {type: object, additionalProperties: {type: string}},
+        config: {type: object, additionalProperties: {type: object, additionalProperties: {type: string}}},
+        zones: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [zone, tier], items: {
+          type: object, required: [zone, tier], properties: {zone: {type: string}, tier: {type: integer}, weight: {type: integer}}}},
         parts: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {
           type: object, required: [name], properties: {name: {type: string}, weight: {type: integer}}}}}}}}}}
   - {name: v2, served: true, storage: true, schema: *schema,

@@ -185,7 +185,9 @@ func (s *side) write(ctx context.Context, w step, a *answer) error {
 	}
 	switch w.verb {
 	case create:
-		s.released = declared
+		if w.by == helm {
+			s.released = declared
+		}
 		return cluster.client.Create(ctx, object, client.FieldOwner(w.by))
 	case serverApply:
 		return s.patch(ctx, w, types.ApplyPatchType, declared)
