@@ -134,7 +134,8 @@ func (p *pendingReview) received(n int) bool {
 	}
 	for e := l.waiting.Front(); e != nil && l.bytes > limit; {
 		other, next := e.Value.(*pendingReview), e.Next() //nolint:forcetypeassert // the list has no other type
-		if other != p && other.bytes > 0 {
+		isReserved := p.bytes > largeReview && other.bytes <= largeReview
+		if other != p && other.bytes > 0 && !isReserved {
 			other.refuse()
 			other.become(false, nil)
 			_ = other.setDeadline(time.Unix(1, 0)) // fails only if the connection is already closed

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -145,6 +146,34 @@ func TestTheBufferGrowsWithReceivedBytes(t *testing.T) {
 				if text = append(text, 0); cap(text) > max(firstBuffer, 2*len(text)+1) {
 					t.Fatalf("%d bytes received, but the buffer has %d", received, cap(text))
 				}
+			}
+		})
+	}
+}
+
+// TestALargeReviewEvictsNoSmallOne has a small and a large review that wait for their clients while another one needs memory.
+func TestALargeReviewEvictsNoSmallOne(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		size         int
+		small, large bool // whether they are evicted
+	}{
+		"for a large review": {maxLargeBytes, false, true},
+		"for a small review": {largeReview, true, true},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			limiter := newLimiter(0, maxBytes, gated{}, prometheus.NewRegistry())
+			waits := func(size int) *pendingReview {
+				p := &pendingReview{limiter: limiter}
+				p.become(false, func(time.Time) error { return nil })
+				p.received(size)
+				return p
+			}
+			small, large := waits(largeReview), waits(largeReview+1)
+			limiter.bytes += maxBytes - int64(c.size)
+			next := &pendingReview{limiter: limiter}
+			next.received(c.size)
+			if small.refused != c.small || large.refused != c.large {
+				t.Errorf("want them evicted: %t, %t; got %t, %t", c.small, c.large, small.refused, large.refused)
 			}
 		})
 	}
