@@ -10,11 +10,11 @@ import (
 // decide returns what becomes of the fields of an existing object in an apply, given the object without handoff.
 func (o Object) decide(w Write, next Object) Outcomes {
 	decided := Outcomes{}
-	for path := range o.values {
+	for path, value := range o.values {
 		var outcome Outcome
 		switch rule := o.ruleOf(path); {
-		case elementOf(path) != "":
-			continue // a key identifies the element
+		case elementOf(path) != "", value == nil:
+			continue // a key identifies the element, and null is no value
 		case path == o.Kind.Scale:
 			outcome = o.decideScale(w, next)
 		case rule != nil && o.isWriters(rule, path):

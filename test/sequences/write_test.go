@@ -117,6 +117,7 @@ type side struct {
 type answer struct {
 	warnings []string
 	err      error
+	unsent   bool // an apply has nothing to send
 }
 
 func (s *side) empty(version string) *unstructured.Unstructured {
@@ -144,7 +145,11 @@ func (s *side) do(ctx context.Context, w step) (a answer, err error) {
 		// As kubectl: by default, the API server waits for a garbage collector to release the dependents of some kinds.
 		return a, client.IgnoreNotFound(cluster.client.Delete(ctx, s.empty(""), client.PropagationPolicy(metav1.DeletePropagationBackground)))
 	}
-	if a.err = s.write(context.WithValue(ctx, warningsKey{}, &a.warnings), w, &a); a.err != nil {
+	a.err = s.write(context.WithValue(ctx, warningsKey{}, &a.warnings), w, &a)
+	if errors.Is(a.err, errUnchanged) {
+		a.err, a.unsent = nil, true
+	}
+	if a.err != nil {
 		return a, unexpected(a.err)
 	}
 	return a, s.read(ctx)
@@ -167,8 +172,12 @@ func unexpected(err error) error {
 	return err
 }
 
-// errNotSent is the error of a write that the client does not send.
-var errNotSent = errors.New("not sent")
+var (
+	// errNotSent is the error of a write that the client does not send.
+	errNotSent = errors.New("not sent")
+	// errUnchanged is the error of an apply that has nothing to send.
+	errUnchanged = errors.New("unchanged")
+)
 
 func (s *side) write(ctx context.Context, w step, a *answer) error {
 	declared := s.kind.object(w, s.name, s.namespace)
@@ -265,7 +274,7 @@ func (s *side) threeWay(ctx context.Context, w step, original, modified map[stri
 		return err
 	}
 	if len(patch) == 0 {
-		return nil
+		return errUnchanged
 	}
 	return s.patch(ctx, w, format, patch)
 }
