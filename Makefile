@@ -175,10 +175,18 @@ e2e-upgrade: $(sort $(call servers,$(FROM) $(TO))) build ## upgrade a control pl
 	UPGRADE_FROM=$(abspath $(call controlplane-folder,$(FROM))) UPGRADE_TO=$(abspath $(call controlplane-folder,$(TO))) \
 		go test -count=1 -timeout 20m -v ./test/upgrade
 
-# A failure prints the seed. SEED repeats the same sequences.
+# A failure prints the seed. SEED repeats the same sequences. A run without failures goes on where the last one has ended, and adds to
+# the sum in bin/sequences.json; FIRST=0 begins again.
 .PHONY: sequences
 sequences: controlplane build ## compare generated sequences of writes with the decision table, and with the same writes without handoff: SEQUENCES=200 FIRST=N SEED=N
-	go test -count=1 -timeout 4h ./test/sequences -sequences=$(SEQUENCES) -first=$(or $(FIRST),0) -seed=$(SEED)
+	go test -count=1 -timeout 4h -v -run '^TestWrites' ./test/sequences -args -sequences=$(SEQUENCES) -first=$(or $(FIRST),-1) -seed=$(SEED) \
+		-totals=$(abspath bin/sequences.json)
+
+# Runs all fuzz targets, each for FUZZTIME, and adds up the inputs of all runs. The corpus is bin/fuzz/corpus.
+FUZZTIME ?= 5m
+.PHONY: fuzz-long
+fuzz-long:
+	sh test/oss-fuzz/fuzz.sh '$(FUZZTIME)'
 
 # docs/reliability.md describes it. go test -v ./test/soak -args -help lists more sizes.
 DURATION ?= 10m

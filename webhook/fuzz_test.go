@@ -29,9 +29,28 @@ func recorded(tb testing.TB) map[string][]byte {
 
 // FuzzHandler sends whatever can be sent: the write is always allowed, and a patch changes only what it may (see checkPatch).
 func FuzzHandler(f *testing.F) {
+	for _, body := range seeds(f) {
+		f.Add(body)
+	}
+	handler := newServer(f, enforcedEverywhere())
+	f.Fuzz(func(t *testing.T, body []byte) { handler.fuzz(t, body) })
+}
+
+func (s *server) fuzz(t *testing.T, body []byte) {
+	t.Helper()
+	s.forget()
+	response := checkResponse(t, s, body)
+	if response.Patch != nil {
+		checkResponse(t, s, resend(t, body, response))
+	}
+}
+
+// seeds returns the reviews from which the fuzzer starts.
+func seeds(f *testing.F) (bodies [][]byte) {
+	f.Helper()
 	for _, body := range recorded(f) {
 		if len(body) < 10_000 { // the fuzzer gets nowhere with longer ones
-			f.Add(body)
+			bodies = append(bodies, body)
 		}
 	}
 	for _, r := range []request{
@@ -43,22 +62,15 @@ func FuzzHandler(f *testing.F) {
 			object:    `{"metadata":{},"spec":{"pool":{"size":3}}}`,
 		},
 	} {
-		f.Add([]byte(r.body()))
+		bodies = append(bodies, []byte(r.body()))
 	}
-	f.Add([]byte(changed(update(csa, scaledBy7(), applied3()), func(r *request) { r.operation, r.oldObject = "CREATE", "null" }).body()))
+	bodies = append(bodies, []byte(changed(update(csa, scaledBy7(), applied3()), func(r *request) { r.operation, r.oldObject = "CREATE", "null" }).body()))
 	for _, c := range brokenReviews() {
 		if len(c.body) < 10_000 {
-			f.Add([]byte(c.body))
+			bodies = append(bodies, []byte(c.body))
 		}
 	}
-	handler := newServer(f, enforcedEverywhere())
-	f.Fuzz(func(t *testing.T, body []byte) {
-		handler.forget()
-		response := checkResponse(t, handler, body)
-		if response.Patch != nil {
-			checkResponse(t, handler, resend(t, body, response))
-		}
-	})
+	return bodies
 }
 
 // forget clears the log and the recorded Events.

@@ -26,8 +26,8 @@ func FuzzThreeWay(f *testing.F) {
 	})
 }
 
-// FuzzThreeWayJSON merges arbitrary texts. The merge may return an error, but must not panic or write invalid JSON.
-func FuzzThreeWayJSON(f *testing.F) {
+// FuzzJSON merges arbitrary texts. The merge may return an error, but must not panic or write invalid JSON.
+func FuzzJSON(f *testing.F) {
 	deployment := sampleObjects(f)[4]
 	f.Add([]byte(`{"a":1}`), []byte(`{"a":null}`), []byte(`{"a":{"b":[1,2]}}`))
 	f.Add([]byte(`{"metadata":{"finalizers":["a"]}}`), []byte(`{"metadata":{"finalizers":[]}}`), []byte(`{"metadata":{"finalizers":[null]}}`))

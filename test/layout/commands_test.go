@@ -44,7 +44,7 @@ func TestTestsThatSkipUnderTheRaceDetectorRunAlone(t *testing.T) {
 	}
 	skipped := regexp.MustCompile(`(?s)func (Test\w+)\(t \*testing\.T\) \{\n\tif race\.Enabled`)
 	found := 0
-	for _, file := range testFiles(t, root) {
+	for _, file := range testFiles(t) {
 		dir := "./" + strings.TrimPrefix(filepath.ToSlash(filepath.Dir(file)), root+"/")
 		for _, test := range skipped.FindAllStringSubmatch(read(t, file), -1) {
 			found++
@@ -53,7 +53,7 @@ func TestTestsThatSkipUnderTheRaceDetectorRunAlone(t *testing.T) {
 			}
 		}
 	}
-	if found != strings.Count(strings.Join(readAll(t, testFiles(t, root)), ""), "\tif race"+".Enabled {") {
+	if found != strings.Count(strings.Join(readAll(t, testFiles(t)), ""), "\tif race"+".Enabled {") {
 		t.Error("a test is skipped under the race detector, but not in its first line")
 	}
 }
@@ -86,10 +86,10 @@ func documents(t *testing.T) []string {
 	return files
 }
 
-// testFiles returns the test files under a folder, without those of this package.
-func testFiles(t *testing.T, under string) (files []string) {
+// testFiles returns the test files of this module, without those of this package.
+func testFiles(t *testing.T) (files []string) {
 	t.Helper()
-	err := filepath.WalkDir(under, func(path string, _ os.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(path string, _ os.DirEntry, err error) error {
 		if strings.HasSuffix(path, "_test.go") && !strings.Contains(filepath.ToSlash(path), "test/layout/") {
 			files = append(files, path)
 		}

@@ -99,7 +99,7 @@ func TestEveryPageThatTheProgramsNameExists(t *testing.T) {
 // TestEveryTestThatADocumentNamesExists also verifies that each threat of the threat model has a test.
 func TestEveryTestThatADocumentNamesExists(t *testing.T) {
 	var declared []string
-	for _, text := range readAll(t, testFiles(t, root)) {
+	for _, text := range readAll(t, testFiles(t)) {
 		for _, name := range regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`).FindAllStringSubmatch(text, -1) {
 			declared = append(declared, name[1])
 		}

@@ -20,7 +20,7 @@ type HTTP struct {
 	URL string
 
 	mutex  sync.Mutex
-	watch  string // the failure of watches: "" for none, "cut" or "silent"
+	watch  string // the failure of watches: "" for none, "cut", "silent" or "bookmarks"
 	status int    // the status of every response; 0 for the API server's
 	broken chan struct{}
 }
@@ -63,6 +63,10 @@ func (p *HTTP) CutWatches() { p.set("cut", 0) }
 // header. It forwards everything else.
 func (p *HTTP) SilenceWatches() { p.set("silent", 0) }
 
+// WithholdBookmarks makes all watches begin again, without bookmarks other than the one that ends the initial objects. It forwards
+// everything else.
+func (p *HTTP) WithholdBookmarks() { p.set("bookmarks", 0) }
+
 // Refuse closes all watches and responds to every request with a status.
 func (p *HTTP) Refuse(status int) { p.set("cut", status) }
 
@@ -80,7 +84,12 @@ func (p *HTTP) serve(reverse http.Handler, w http.ResponseWriter, r *http.Reques
 	p.mutex.Lock()
 	watch, status, broken := p.watch, p.status, p.broken
 	p.mutex.Unlock()
-	watches := r.URL.Query().Get("watch") != ""
+	query := r.URL.Query()
+	watches := query.Get("watch") != ""
+	if watch == "bookmarks" && query.Get("sendInitialEvents") == "" {
+		query.Del("allowWatchBookmarks")
+		r.URL.RawQuery = query.Encode()
+	}
 	switch {
 	case status != 0:
 		http.Error(w, http.StatusText(status), status)

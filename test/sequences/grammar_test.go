@@ -2,6 +2,7 @@ package sequences_test
 
 import (
 	_ "embed"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -115,6 +116,33 @@ func (c scenario) script(all []*kind) script {
 		changed.sets = append(changed.sets, setting{at: fullPlace.Replace(at), value: expanded(value)})
 	}
 	return script{kind: kind, steps: []step{first, changed, then}}
+}
+
+// asScenario returns the script as a scenario in JSON, which is YAML; "" if it is none: an apply, one edit and another apply.
+func (s script) asScenario() string {
+	if len(s.steps) != 3 || s.scaled || s.steps[0].verb != create || s.steps[1].verb != edit || !slices.Contains([]string{apply, helmUpgrade}, s.steps[2].verb) {
+		return ""
+	}
+	c := scenario{Kind: s.kind.Kind, Verb: s.steps[2].verb, By: s.steps[1].by, First: manifest{}, Sets: map[string]any{}, Then: manifest{}}
+	for _, set := range s.steps[1].sets {
+		if set.gone {
+			return ""
+		}
+		c.Sets[set.at] = set.value
+	}
+	for from, to := range map[*step]manifest{&s.steps[0]: c.First, &s.steps[2]: c.Then} {
+		for at, value := range from.manifest {
+			if value == (null{}) {
+				value = nil
+			}
+			to[at] = value
+		}
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // it has been decoded from JSON
+	}
+	return string(text)
 }
 
 var fullPlace = strings.NewReplacer("$a", "spec/template/spec/containers/name=a", "$pod", "spec/template/spec")

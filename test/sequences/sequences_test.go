@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -21,12 +20,10 @@ import (
 
 // TestWritesDifferFromThoseWithoutHandoffOnlyInNamedFields plays generated sequences.
 func TestWritesDifferFromThoseWithoutHandoffOnlyInNamedFields(t *testing.T) {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano() % 1_000_000)
-	}
-	t.Logf("seed %d: -sequences=%d -first=%d -seed=%d", seed, *sequencesFlag, *firstFlag, seed)
-	run := &runner{seed: seed, schemas: schemas{ledger.NewReader()}, counts: newCounts(), classes: map[string]*failure{}}
+	all := readTotals(t)
+	seed, first := all.next(*seedFlag, *firstFlag)
+	t.Logf("seed %d: -sequences=%d -first=%d -seed=%d", seed, *sequencesFlag, first, seed)
+	run := &runner{seed: seed, first: first, schemas: schemas{ledger.NewReader()}, counts: newCounts(), classes: map[string]*failure{}}
 	for i, c := range cluster.scenarios {
 		if s := c.script(cluster.kinds); *onlyFlag < 0 && (*kindFlag == "" || *kindFlag == s.kind.Kind) {
 			_, found, err := s.replay(t.Context(), run.schemas, fmt.Sprintf("c%d", i), run.counts)
@@ -49,6 +46,7 @@ func TestWritesDifferFromThoseWithoutHandoffOnlyInNamedFields(t *testing.T) {
 		run.counts.wantEnough(t)
 	}
 	wantNoFailOpen(t)
+	all.add(t, run)
 }
 
 // failure is a class of findings with the script of its first finding.
@@ -61,12 +59,17 @@ type failure struct {
 }
 
 func (f *failure) String() string {
-	return fmt.Sprintf("%d times, in %v; first -only=%d: %s\n%s", f.times, f.kinds, f.index, f.first.text, f.script)
+	text := fmt.Sprintf("%d times, in %v; first -only=%d: %s\n%s", f.times, f.kinds, f.index, f.first.text, f.script)
+	if line := f.script.asScenario(); line != "" {
+		text += "as a scenario of testdata/grammar.yaml:\n- " + line + "\n"
+	}
+	return text
 }
 
 // runner plays sequences concurrently.
 type runner struct {
 	seed    uint64
+	first   int
 	schemas schemas
 	counts  *counts
 
@@ -91,7 +94,7 @@ func (r *runner) all(t *testing.T) {
 			}
 		})
 	}
-	for i := *firstFlag; i < *firstFlag+*sequencesFlag; i++ {
+	for i := r.first; i < r.first+*sequencesFlag; i++ {
 		if *onlyFlag < 0 || *onlyFlag == i {
 			indexes <- i
 		}

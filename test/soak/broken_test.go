@@ -52,7 +52,7 @@ func (s *stage) catchBrokenBuilds(number int) {
 	all := brokenBuilds()
 	for _, sentence := range slices.Sorted(maps.Keys(all))[:min(number, len(all))] {
 		broken := all[sentence]
-		s.binary = s.build(broken)
+		s.binary = s.build(broken.file, []string{broken.from, broken.to})
 		for _, p := range s.pods {
 			s.must(p.kill())
 			s.must(p.start(s.Context()))
@@ -76,24 +76,28 @@ func (b *books) has(text string) bool {
 	return slices.ContainsFunc(b.Violations, func(v string) bool { return strings.Contains(v, text) })
 }
 
-// build builds a broken webhook and returns its path. The sources in the repository stay as they are.
-func (s *stage) build(broken brokenBuild) string {
+// build builds the webhook with pairs of texts replaced in a source file, each of which it contains once, and returns the binary's
+// path. The sources stay as they are.
+func (s *stage) build(file string, pairs []string, flags ...string) string {
 	s.Helper()
 	root, err := controlplane.Root()
 	s.must(err)
-	file := filepath.Join(root, broken.file)
+	file = filepath.Join(root, file)
 	source, err := os.ReadFile(file)
 	s.must(err)
-	if strings.Count(string(source), broken.from) != 1 {
-		s.Fatalf("%s does not contain %q once", broken.file, broken.from)
+	for i := 0; i < len(pairs); i += 2 {
+		if strings.Count(string(source), pairs[i]) != 1 {
+			s.Fatalf("%s does not contain %q once", file, pairs[i])
+		}
 	}
 	dir := s.TempDir()
 	replaced, overlay, binary := filepath.Join(dir, "source.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "handoff-webhook")
-	s.must(os.WriteFile(replaced, []byte(strings.Replace(string(source), broken.from, broken.to, 1)), 0o600))
+	s.must(os.WriteFile(replaced, []byte(strings.NewReplacer(pairs...).Replace(string(source))), 0o600))
 	content, err := json.Marshal(map[string]map[string]string{"Replace": {file: replaced}})
 	s.must(err)
 	s.must(os.WriteFile(overlay, content, 0o600))
-	output, err := exec.CommandContext(s.Context(), "go", "build", "-C", root, "-overlay", overlay, "-o", binary, "./cmd/handoff-webhook").CombinedOutput()
+	args := slices.Concat([]string{"build", "-C", root, "-overlay", overlay, "-o", binary}, flags, []string{"./cmd/handoff-webhook"})
+	output, err := exec.CommandContext(s.Context(), "go", args...).CombinedOutput()
 	if err != nil {
 		s.Fatalf("go build: %v\n%s", err, output)
 	}

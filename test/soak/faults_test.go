@@ -41,6 +41,8 @@ type stage struct {
 	log     *auditLog
 	issuing sync.Mutex // a certificate
 	probers []*prober
+
+	other string // a build of the webhook with another version
 }
 
 // wait waits for a time, or until the context ends.
@@ -132,15 +134,18 @@ func catalog() []*fault {
 	one, all := []int{0}, []int{0, 1, 2}
 	start := func(ctx context.Context, p *pod) error { return p.start(ctx) }
 	pass := ways(func(p *pod) { p.api.Pass() })
-	return []*fault{
+	found := []*fault{
 		{"a webhook pod killed", undecidedWrites, during(pods(one, signals(syscall.SIGKILL)), pods(one, start))},
 		{"all webhook pods killed", undecidedWrites, during(pods(all, signals(syscall.SIGKILL)), pods(all, start))},
 		{"a webhook pod suspended", undecidedWrites, during(pods(one, signals(syscall.SIGSTOP)), pods(one, signals(syscall.SIGCONT)))},
+		{"a webhook pod out of memory", undecidedWrites, during(exhaustMemory, pods(one, start))},
 		{"all webhook pods slow", 0, again(100*time.Millisecond, slow)},
 		{"webhook pods replaced in a loop", 0, again(0, replacePods)},
 		{"a webhook pod's API server unreachable", 0, during(pods(one, ways(func(p *pod) { p.api.Refuse(http.StatusServiceUnavailable) })), pods(one, pass))},
 		{"all webhook pods' watches cut", undecidedWrites, during(pods(all, ways(func(p *pod) { p.api.CutWatches() })), pods(all, pass))},
 		{"all webhook pods' watches silent", undecidedWrites, during(pods(all, ways(func(p *pod) { p.api.SilenceWatches() })), pods(all, pass))},
+		{"all webhook pods' watches without bookmarks", 0, during(pods(all, ways(func(p *pod) { p.api.WithholdBookmarks() })), pods(all, pass))},
+		{"webhook upgraded and downgraded", 0, again(0, upgradePods)},
 		{"certificate swapped", 0, again(2*time.Second, swapCertificate)},
 		{"certificate expired", undecidedWrites, during(mountCertificate(2*time.Second), swapCertificate)},
 		{"certificate half-written", 0, during(writeHalfCertificate, swapCertificate)},
@@ -161,6 +166,10 @@ func catalog() []*fault {
 		{"guard switched in a loop", 0, switchGuard},
 		{"controller managers killed", 0, again(5*time.Second, killControllers)},
 	}
+	if *otherAPIServerFlag != "" {
+		found = append(found, &fault{"an API server upgraded and downgraded", noAPI | undecidedWrites, during(runAPIServer(*otherAPIServerFlag), runAPIServer(""))})
+	}
+	return found
 }
 
 // slow suspends each pod three quarters of the time.

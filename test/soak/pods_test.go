@@ -1,6 +1,7 @@
 package soak_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -25,6 +26,7 @@ type pod struct {
 	starting sync.Mutex
 
 	mutex   sync.Mutex
+	other   string               // what the next process runs instead of the machine's binary
 	hook    *handofftest.Webhook // the running process, or the last one
 	address string               // of the process
 	gone    bool                 // it ends, or has ended
@@ -58,8 +60,11 @@ func (p *pod) start(ctx context.Context) error {
 	if last := p.running(); last != nil && syscall.Kill(last.PID(), 0) == nil {
 		return nil // another fault has started it
 	}
+	p.mutex.Lock()
+	binary := cmp.Or(p.other, p.machine.binary)
+	p.mutex.Unlock()
 	hook, err := handofftest.Start(ctx, p.machine.plane, handofftest.Options{
-		Binary: p.machine.binary, Config: p.machine.configuration, CertDir: p.machine.certificates, Kubeconfig: p.kubeconfig,
+		Binary: binary, Config: p.machine.configuration, CertDir: p.machine.certificates, Kubeconfig: p.kubeconfig,
 		Args: []string{"--shutdown-delay=2s"},
 	})
 	if err != nil {
@@ -106,6 +111,14 @@ func (p *pod) replace(ctx context.Context) error {
 		return err
 	}
 	return p.start(ctx)
+}
+
+// become replaces the pod by one of another build.
+func (p *pod) become(ctx context.Context, other string) error {
+	p.mutex.Lock()
+	p.other = other
+	p.mutex.Unlock()
+	return p.replace(ctx)
 }
 
 // podCandidates returns the pods that the Service probes.

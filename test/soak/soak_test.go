@@ -28,15 +28,19 @@ var (
 	faultsFlag     = flag.String("faults", "", "play only faults whose name contains one of these texts, separated by commas")
 	brokenFlag     = flag.Int("broken", 2, "number of broken builds that the books must find, if -duration is 0")
 	webhookFlag    = flag.String("webhook", "", "the webhook's binary (default bin/handoff-webhook)")
+	otherFlag      = flag.String("other", "", "another version of the webhook, for the upgrade (default this one with another version number)")
 	resultFlag     = flag.String("result", "", "file for the result as JSON")
+
+	otherAPIServerFlag = flag.String("other-apiserver", "", "a kube-apiserver of another version, for the upgrade of one of the two")
 )
 
 // ciFaults are played without -duration: the most important ones that recover within seconds.
 const ciFaults = "a webhook pod killed,certificate swapped,configuration reloaded"
 
 func TestSoak(t *testing.T) {
-	s := newStage(t)
-	r := s.play(func(ctx context.Context, r *report) { s.playFaults(ctx, r, chosen()) })
+	s, all := newStage(t), chosen()
+	s.prepare(all)
+	r := s.play(func(ctx context.Context, r *report) { s.playFaults(ctx, r, all) })
 	r.print(os.Stderr)
 	if *resultFlag != "" {
 		s.must(r.write(*resultFlag))
