@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -117,17 +117,12 @@ func pathAt(field string, text []byte, offset int64) string {
 			break
 		}
 	}
-	parts := []string{field}
-	for name := range decoder.StackPointer().Tokens() {
-		if _, err := strconv.Atoi(name); err == nil {
-			name = "[" + name + "]"
-		} else {
-			name = "." + name
-		}
-		parts = append(parts, name)
-	}
-	return cmp.Or(strings.TrimPrefix(strings.Join(parts, ""), "."), "the document")
+	path := arrayIndex.ReplaceAllString(field+string(decoder.StackPointer()), "[$1]")
+	return cmp.Or(strings.TrimPrefix(strings.ReplaceAll(path, "/", "."), "."), "the document")
 }
+
+// arrayIndex matches an index in a JSON pointer.
+var arrayIndex = regexp.MustCompile(`/(\d+)\b`)
 
 // managersAfter returns a list of managers after the change. The error is about a change that has no effect.
 func managersAfter(c change[string], field string, managers []string) (resolved []listed, err error) {

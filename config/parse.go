@@ -19,14 +19,10 @@ func parseYAML(text []byte) (document []byte, nodes *yaml.Node, err error) {
 	if err == nil {
 		err = yaml.Unmarshal(text, &parsed)
 	}
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case len(parsed.Content) == 0:
-		return document, &parsed, nil
-	default:
-		return document, parsed.Content[0], nil
+	if err != nil || len(parsed.Content) == 0 {
+		return document, &parsed, err
 	}
+	return document, parsed.Content[0], nil
 }
 
 // hasSecond reports whether a text has more than one document, which need not be valid.

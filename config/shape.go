@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"k8s.io/client-go/kubernetes/scheme"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ownership-handoff/handoff/merge/schema"
@@ -59,7 +58,7 @@ func neverMatches(pattern ownership.Pattern, in schema.Schema) error {
 			continue
 		case isField:
 			return fmt.Errorf("%s is a list; name an element, such as [*]", name)
-		case at.List == schema.MergeByKey && isElement && !hasKey(m, at.Keys[0]):
+		case at.List == schema.MergeByKey && isElement && (m.Key == nil || !slices.ContainsFunc(*m.Key, isNamed(at.Keys[0]))):
 			return fmt.Errorf(`%s is a list of elements with the key %s; write [*], or the key, such as [%[2]s="..."]`, name, at.Keys[0])
 		}
 		in = in.Element()
@@ -67,6 +66,6 @@ func neverMatches(pattern ownership.Pattern, in schema.Schema) error {
 	return nil
 }
 
-func hasKey(m fieldpath.PathElementMatcher, name string) bool {
-	return m.Key != nil && slices.ContainsFunc(*m.Key, func(key value.Field) bool { return key.Name == name })
+func isNamed(name string) func(value.Field) bool {
+	return func(key value.Field) bool { return key.Name == name }
 }

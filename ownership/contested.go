@@ -17,7 +17,7 @@ type ContestedField struct {
 	// Atomic is the path of the atomic field that contains the field, nil if managedFields contain the field itself. Elements of lists
 	// in an atomic field are named by the fields that the rule names (Pattern).
 	Atomic fieldpath.Path
-	// Unmatched is why the elements of a list in an atomic field, which is then the field, or of one that the field is in, cannot be
+	// Unmatched is why the elements of a list in an atomic field, which is then the field, or of a list that the field is in, cannot be
 	// matched one to one between live and incoming; empty if they can.
 	Unmatched string
 	// Live and Incoming are its values as JSON; Incoming is nil if the incoming object lacks the field.
@@ -280,6 +280,9 @@ func (s *search) field(n *fieldtree.Node) (c ContestedField, ok bool) {
 	}
 	if c.Owner.Kind >= Controller {
 		c.Unit = false
+		if c.Changed() && s.isAmbiguous(n) {
+			c.Unmatched = notUniqueInManifest
+		}
 		return c, true
 	}
 	if c.Unit {
@@ -287,6 +290,16 @@ func (s *search) field(n *fieldtree.Node) (c ContestedField, ok bool) {
 		c.Owner, ok = s.unitOwner(n, c)
 	}
 	return c, ok
+}
+
+// isAmbiguous reports whether a field is in a list element of which incoming has several, as the API server allows for some keyed lists.
+func (s *search) isAmbiguous(n *fieldtree.Node) bool {
+	for ; n != nil; n = n.Parent() {
+		if n.Element.Key != nil && s.inIncoming.Of(n.Parent()).Count(n.Element) > 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // unitOwner returns the manager that has written a unit; ok is false if live has the value that the base sets.
