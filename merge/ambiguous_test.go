@@ -1,6 +1,7 @@
 package merge_test
 
 import (
+	"cmp"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -40,7 +41,7 @@ func TestAnElementThatIsThereTwiceIsTheManifests(t *testing.T) {
 			}
 			reason := ""
 			for _, change := range out.Changes {
-				reason += change.Reason
+				reason = cmp.Or(reason, change.Reason)
 			}
 			if reason != c.reason {
 				t.Errorf("want %q, got %q", c.reason, reason)
