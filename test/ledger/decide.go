@@ -38,6 +38,8 @@ func (o Object) decideScale(w Write, next Object) Outcome {
 	live, sets := o.values[path], o.sets(w, next, path)
 	base, rule := o.baseOf(w)[path], o.ruleOf(path)
 	switch {
+	case w.Verb == ServerApply && !sets && !slices.Contains(o.managers[path], w.entry()):
+		return Through // neither manifest has it
 	case o.Scaler.Name != "":
 		if outcome := o.scalers(w, base == int64(0) || sets && w.Sets[path] == int64(0)); outcome != Through {
 			return outcome
