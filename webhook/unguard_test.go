@@ -54,6 +54,9 @@ func TestOnlyTheGuardsOwnChangeIsUndone(t *testing.T) {
 				live.status = guardStatus(c.stored)
 			}
 			r := update(csa, live, incoming)
+			if c.incoming == "" {
+				r = update("my-operator", live, incoming) // no row decides on its write
+			}
 			r.kind = c.kind
 			response := newServer(t, cluster).answer(t, r.body())
 			if (response.Patch != nil) != c.patched || len(response.Warnings) > 0 {
