@@ -13,8 +13,8 @@ func (o Object) decide(w Write, next Object) Outcomes {
 	for path, value := range o.values {
 		var outcome Outcome
 		switch rule := o.ruleOf(path); {
-		case elementOf(path) != "", value == nil:
-			continue // a key identifies the element, and null is no value
+		case elementOf(path) != "", path == o.Kind.Scale && value == nil:
+			continue // a key identifies the element, and null is no count
 		case path == o.Kind.Scale:
 			outcome = o.decideScale(w, next)
 		case rule != nil && o.isWriters(rule, path):
@@ -120,7 +120,7 @@ func (o Object) unit(w Write, path string) Outcome {
 		if UnitOf(o.Kind.Name, p) == unit {
 			differs = differs || !reflect.DeepEqual(base[p], value)
 			written = written || slices.ContainsFunc(o.managers[p], func(e Entry) bool {
-				return e.Subresource == "" && (e.Apply || o.roles[e] != Applier)
+				return e.Subresource == "" && (e.Apply || o.roles[e] != Applier) && !o.assigns(p, e)
 			})
 		}
 	}
@@ -132,6 +132,12 @@ func (o Object) unit(w Write, path string) Outcome {
 		return Kept
 	}
 	return Through
+}
+
+// assigns reports whether a rule assigns a field to an entry's manager, whose change is then not one of a unit.
+func (o Object) assigns(path string, e Entry) bool {
+	rule := o.ruleOf(path)
+	return rule != nil && (slices.Contains(rule.Writers, e.Manager) || len(rule.Writers) == 0 && o.roles[e] == Other)
 }
 
 // setsUnit reports whether a manifest sets a value in a unit: an empty map sets nothing.
