@@ -431,7 +431,7 @@ func (b *books) lost(j judgment, undecided bool, want []int64) {
 	}
 	b.tally(j.active, func(t *faultTotals) { t.Lost++ })
 	b.Lost++
-	guarded := b.faults.guarded(j.write.RequestReceivedTimestamp.Time, j.write.StageTimestamp.Time)
+	guarded := b.faults.guarded(j.write.RequestReceivedTimestamp.Time, j.write.StageTimestamp.Time) && !j.active.may(unknownGuard)
 	switch {
 	case !undecided:
 		b.violate("%v: replicas are %d, want %v, and nobody said that the write is undecided", j, j.after.replicas(), want)

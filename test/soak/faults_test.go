@@ -149,7 +149,7 @@ func catalog() []*fault {
 		{"certificate swapped", 0, again(2*time.Second, swapCertificate)},
 		{"certificate expired", undecidedWrites, during(mountCertificate(2*time.Second), swapCertificate)},
 		{"certificate half-written", 0, during(writeHalfCertificate, swapCertificate)},
-		{"caBundle wrong", undecidedWrites, during(trustOther, func(ctx context.Context, s *stage) error { return s.trust(ctx, s.ca) })},
+		{"caBundle wrong", undecidedWrites, during(trustOther, trustCurrent)},
 		{"an API server killed", noAPI | undecidedWrites, killed(func(m *machine) []*server { return m.apis[:1] })},
 		{"both API servers killed", noAPI | undecidedWrites, killed(func(m *machine) []*server { return m.apis })},
 		{"an etcd member killed", noAPI | undecidedWrites, killed(func(m *machine) []*server { return m.etcds[1:2] })},
@@ -163,7 +163,7 @@ func catalog() []*fault {
 		{"configuration reloaded in a loop", 0, during(again(300*time.Millisecond, reload), func(_ context.Context, s *stage) error {
 			return replaceFile(s.configuration, rules)
 		})},
-		{"guard switched in a loop", 0, switchGuard},
+		{"guard switched in a loop", unknownGuard, switchGuard},
 		{"controller managers killed", 0, again(5*time.Second, killControllers)},
 	}
 	if *otherAPIServerFlag != "" {
@@ -230,6 +230,13 @@ func trustOther(ctx context.Context, s *stage) error {
 		return err
 	}
 	return s.trust(ctx, ca)
+}
+
+// trustCurrent waits until no other fault changes the CA.
+func trustCurrent(ctx context.Context, s *stage) error {
+	s.issuing.Lock()
+	defer s.issuing.Unlock()
+	return s.trust(ctx, s.ca)
 }
 
 func suspendServer(signal syscall.Signal) func(context.Context, *stage) error {

@@ -15,6 +15,8 @@ const (
 	undecidedWrites consequences = 1 << iota
 	// noAPI are requests that no API server answers.
 	noAPI
+	// unknownGuard are writes of which only the API server knows whether the guard was in force.
+	unknownGuard
 )
 
 // faults are faults that last at the same time, none in a calm phase.

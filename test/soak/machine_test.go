@@ -81,15 +81,21 @@ type server struct {
 
 func (s *server) kill() error { return syscall.Kill(s.PID, syscall.SIGKILL) }
 
+// restart starts the server until it is healthy: an API server exits if etcd is away for too long.
 func (s *server) restart(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	started, err := process.Start(s.log, s.Command[0], s.Command[1:]...)
-	if err != nil {
-		return err
+	for {
+		started, err := process.Start(s.log, s.Command[0], s.Command[1:]...)
+		if err != nil {
+			return err
+		}
+		s.PID = started.PID()
+		if err = started.WaitHealthy(ctx, s.health); err == nil || ctx.Err() != nil {
+			return err
+		}
+		wait(ctx, time.Second)
 	}
-	s.PID = started.PID()
-	return started.WaitHealthy(ctx, s.health)
 }
 
 // newMachine starts a control plane of two API servers, three members of etcd and two controller managers, without the webhook. The
