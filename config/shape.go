@@ -43,6 +43,7 @@ func validateShape(text string, pattern ownership.Pattern, kinds []RuleKind) (er
 // neverMatches returns why a path matches no field of a kind, nil if it can match one.
 func neverMatches(pattern ownership.Pattern, in schema.Schema) error {
 	name := "the object"
+	var keys []string // of the list that has the element
 	for _, m := range pattern {
 		at := in.Strategy()
 		isElement, isField := m.Key != nil || m.Index != nil || m.Value != nil, m.FieldName != nil
@@ -53,15 +54,17 @@ func neverMatches(pattern ownership.Pattern, in schema.Schema) error {
 			return fmt.Errorf(`%s has no fields; if its name contains a dot, write it in brackets and quotes, such as .data["a.b"]`, name)
 		case at.Kind == schema.ObjectKind && isElement:
 			return fmt.Errorf("%s is an object; name a field", name)
+		case at.Kind == schema.ObjectKind && slices.Contains(keys, *m.FieldName):
+			return fmt.Errorf("%s identifies its list element; delete the path", *m.FieldName)
 		case at.Kind == schema.ObjectKind:
-			name, in = *m.FieldName, in.Field(*m.FieldName)
+			name, in, keys = *m.FieldName, in.Field(*m.FieldName), nil
 			continue
 		case isField:
 			return fmt.Errorf("%s is a list; name an element, such as [*]", name)
 		case at.List == schema.MergeByKey && isElement && (m.Key == nil || !slices.ContainsFunc(*m.Key, isNamed(at.Keys[0]))):
 			return fmt.Errorf(`%s is a list of elements with the key %s; write [*], or the key, such as [%[2]s="..."]`, name, at.Keys[0])
 		}
-		in = in.Element()
+		in, keys = in.Element(), at.Keys
 	}
 	return nil
 }

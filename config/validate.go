@@ -84,9 +84,9 @@ func validateKind(group, kind string) error {
 		return inField("group", fmt.Errorf("%q includes the version %s; write %s", group, after, name))
 	case version.MatchString(group):
 		return inField("group", fmt.Errorf("%q is a version; write core for the core group", group))
-	case group == registration.GroupName:
+	case group == registration.GroupName, kind == "MutatingWebhookConfiguration", kind == "ValidatingWebhookConfiguration":
 		return inField("group", fmt.Errorf("the API server calls no webhook for objects of %s; delete it, and remove the field from manifests "+
-			"with kubectl handoff strip", group))
+			"with kubectl handoff strip", registration.GroupName))
 	case group != "" && group != "*" && !groupName.MatchString(group):
 		return inField("group", fmt.Errorf("%q is not an API group; write it as in apiVersion, without the version, such as apps", group))
 	case kind != "" && kind != "*" && !kindName.MatchString(kind):
