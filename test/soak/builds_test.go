@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ownership-handoff/handoff/test/bench/procs"
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
 // prepare builds what some of the faults need.
@@ -79,10 +80,16 @@ func exhaustMemory(ctx context.Context, s *stage) error {
 			})
 		}
 		senders.Wait()
-		if log := hook.Log(); strings.Contains(log, "out of memory") || strings.Contains(log, "cannot allocate memory") {
+		if outOfMemory(hook) {
 			return nil
 		}
 		wait(ctx, 100*time.Millisecond)
 	}
 	return fmt.Errorf("process %d has not run out of memory", hook.PID())
+}
+
+// outOfMemory reports whether a process has died of a lack of memory.
+func outOfMemory(hook *handofftest.Webhook) bool {
+	log := hook.Log()
+	return strings.Contains(log, "out of memory") || strings.Contains(log, "cannot allocate memory")
 }
