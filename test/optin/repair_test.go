@@ -138,16 +138,15 @@ func TestNamespacesThatWereAnnotatedBeforeTheInstallation(t *testing.T) {
 	}
 }
 
-// TestTheDocumentedCommandsForTheLabel runs the commands of docs/install.md that label namespaces before an upgrade, and that remove
-// the labels after handoff is uninstalled.
+// TestTheDocumentedCommandsForTheLabel runs the commands of docs/install.md that remove the annotations and labels after handoff is
+// uninstalled.
 func TestTheDocumentedCommandsForTheLabel(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(cluster.root, "docs", "install.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	upgrade := regexp.MustCompile(`(?s) {2}for mode in enforce warn; do.*?\n {2}done\n`).FindString(string(page))
 	cleanup := regexp.MustCompile(`(?s)\nkubectl annotate namespaces --all .*?\n` + "```").FindString(string(page))
-	if upgrade == "" || cleanup == "" {
+	if cleanup == "" {
 		t.Fatal("the commands are not in docs/install.md")
 	}
 	if err := cluster.webhook.Unregister(t.Context()); err != nil {
@@ -160,10 +159,13 @@ func TestTheDocumentedCommandsForTheLabel(t *testing.T) {
 	}()
 	modes := map[string]string{"enforce": "enforce", "warn": "warn", "off": "none", "": "none"}
 	names := map[string]string{}
-	for mode := range modes {
+	for mode, want := range modes {
 		names[mode] = newNamespace(t)
 		if mode != "" {
 			kubectl(t, "", "annotate", "namespace", names[mode], ownership.ModeAnnotation+"="+mode)
+		}
+		if want != "none" {
+			kubectl(t, "", "label", "namespace", names[mode], ownership.ModeLabel+"="+want)
 		}
 	}
 	shell := func(script string) {
@@ -172,12 +174,6 @@ func TestTheDocumentedCommandsForTheLabel(t *testing.T) {
 		cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(cluster.plane.Kubectl)+":"+os.Getenv("PATH"))
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%s: %v\n%s", script, err, out)
-		}
-	}
-	shell(upgrade)
-	for mode, want := range modes {
-		if got := label(get(t, names[mode])); got != want {
-			t.Errorf("before an upgrade, mode %q: want label %s, got %s", mode, want, got)
 		}
 	}
 	shell(strings.TrimSuffix(cleanup, "```"))
