@@ -54,19 +54,17 @@ func (s scaleFacts) declare() {
 		return
 	}
 	f.Declared = m.On(f.Path)
-	if len(f.Incoming) == 0 && f.Declared.Manifest == Sets {
-		f.Declared.Manifest = Lacks // the annotation is the manifest of another write: Helm 3 records none
+	switch {
+	case len(f.Incoming) == 0 && f.Declared.Manifest == Sets:
+		// The annotation is the manifest of another write, or there is none: Helm 3 records none.
+	case !m.Recorded && m.Unread != nil && s.isUnset():
+	case m.Recorded && m.sameText() && declarationIn(m.manifest, f.Path) == Lacks && !s.write.DryRun && s.isUnset():
+		// kubectl diff sends no annotation, so that a change is a new number. In a write that is stored, an unchanged manifest
+		// without the field has not set it: the object was replaced.
+	default:
 		return
 	}
-	if unknown := !m.Recorded && (m.Unread != nil || len(f.Incoming) == 0); unknown && s.isUnset() {
-		f.Declared.Manifest = Lacks
-		return
-	}
-	// kubectl diff sends no annotation, so that a change is a new number. In a write that is stored, an unchanged manifest without
-	// the field has not set it: the object was replaced.
-	if m.Recorded && m.sameText() && declarationIn(m.manifest, f.Path) == Lacks && !s.write.DryRun && s.isUnset() {
-		f.Declared.Manifest = Lacks
-	}
+	f.Declared.Manifest = Lacks
 }
 
 // isRemoved reports whether a write whose manifests both lack the field removes it. If the base can be read and no controller

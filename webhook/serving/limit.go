@@ -118,7 +118,7 @@ func (p *pendingReview) become(working bool, setDeadline func(time.Time) error) 
 }
 
 // received counts bytes that have been received, and reports whether there is enough memory for them. If there is not, it first
-// evicts other reviews that wait for their clients.
+// evicts other reviews that wait for their clients, for a large review only large ones.
 func (p *pendingReview) received(n int) bool {
 	l := p.limiter
 	l.mutex.Lock()
@@ -128,13 +128,13 @@ func (p *pendingReview) received(n int) bool {
 	}
 	p.bytes += int64(n)
 	l.bytes += int64(n)
-	limit := int64(maxBytes)
-	if p.bytes > largeReview {
+	isLarge, limit := p.bytes > largeReview, int64(maxBytes)
+	if isLarge {
 		limit = maxLargeBytes
 	}
 	for e := l.waiting.Front(); e != nil && l.bytes > limit; {
 		other, next := e.Value.(*pendingReview), e.Next() //nolint:forcetypeassert // the list has no other type
-		isReserved := p.bytes > largeReview && other.bytes <= largeReview
+		isReserved := isLarge && other.bytes <= largeReview
 		if other != p && other.bytes > 0 && !isReserved {
 			other.refuse()
 			other.become(false, nil)
