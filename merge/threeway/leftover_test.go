@@ -2,7 +2,6 @@ package threeway_test
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
@@ -58,34 +57,4 @@ func having(list []any, like any, strategy schema.Strategy) any {
 		return nil
 	}
 	return list[i]
-}
-
-// withoutLeftovers returns a value without nulls, and without the parts of the patch that strategicpatch leaves in the result.
-func withoutLeftovers(value any) any {
-	switch v := value.(type) {
-	case map[string]any:
-		out := map[string]any{}
-		for name, inner := range v {
-			if inner != nil && !isLeftover(name) {
-				out[name] = withoutLeftovers(inner)
-			}
-		}
-		return out
-	case []any:
-		out := []any{}
-		for _, inner := range v {
-			if object, ok := inner.(map[string]any); ok && object["$patch"] != nil {
-				continue
-			}
-			out = append(out, withoutLeftovers(inner))
-		}
-		return out
-	default:
-		return v
-	}
-}
-
-func isLeftover(name string) bool {
-	return name == "$patch" || name == "$retainKeys" || strings.HasPrefix(name, "$setElementOrder/") ||
-		strings.HasPrefix(name, "$deleteFromPrimitiveList/")
 }

@@ -11,6 +11,19 @@ import (
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
 
+// The headings of docs/merge-differences-twoway.md.
+const (
+	lacksKey        = "An element lacks its key"
+	lacksOneKey     = "An element lacks one of several keys"
+	sharesKey       = "Two elements of one list share their keys"
+	replacesElement = "An element replaces, and the manifest comes first"
+	newDirective    = "A new list contains a directive"
+	twoDirectives   = "A list and one of its elements contain directives"
+	otherDirective  = "A directive is unknown"
+	emptyInferred   = "A list is empty and its key is inferred"
+	oneHasKey       = "Only the manifest's elements have a key to infer"
+)
+
 // difference is a merge with a different result in kyaml. A result that starts with "error:" is a part of an error.
 type difference struct {
 	heading                     string
@@ -97,10 +110,4 @@ func check(t *testing.T, who, want string, got any, err error) {
 			t.Errorf("%s (-want +got):\n%s", who, diff)
 		}
 	}
-}
-
-func containers(list string) string { return deployment(`containers: [` + list + `]`) }
-
-func finalizers(list string) string {
-	return `{apiVersion: apps/v1, kind: Deployment, metadata: {finalizers: [` + list + `]}}`
 }

@@ -3,6 +3,8 @@ package twoway_test
 import (
 	"testing"
 
+	"sigs.k8s.io/kustomize/kyaml/yaml"
+
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
 
@@ -32,7 +34,7 @@ var mergeRules = map[string]twoWayCase{
 
 	"Associative Keys: a list is associative if all of its elements have the key": {infer: true, manifest: `{a: [{name: x, v: 1}]}`, live: `{a: [{name: x, w: 1}, {name: y}]}`, want: `{a: [{name: x, v: 1, w: 1}, {name: y}]}`},
 	"Associative Keys: a list is not associative if an element lacks the key":     {infer: true, manifest: `{a: [{name: x}, {v: 1}]}`, live: `{a: [{w: 1}]}`, want: `{a: [{name: x}, {v: 1}]}`},
-	// The page has seven keys. kyaml v0.21.1 has only name; the others are in TestTwoWayInfersByOtherKeys.
+	// The page has seven keys. kyaml v0.21.1 has only name; the others are in formerKeys.
 	"Associative Keys: mountPath is no longer a key": {infer: true, manifest: `{a: [{mountPath: /x}]}`, live: `{a: [{mountPath: /y}]}`, want: `{a: [{mountPath: /x}]}`},
 
 	"Example": {
@@ -72,13 +74,68 @@ var listOrders = map[string]twoWayCase{
 	"prepend: a list that is replaced has the manifest's order in both orders": {order: twoway.ManifestFirst, manifest: `{a: [2, 1]}`, live: `{a: [1, 2, 3]}`, want: `{a: [2, 1]}`},
 }
 
+// Rules that the page does not state.
+var lists = map[string]twoWayCase{
+	"a number and a string with the same text are the same key":    {manifest: ports(`{containerPort: "80", protocol: TCP, name: x}`), live: ports(`{containerPort: 80, protocol: TCP}`), want: ports(`{containerPort: "80", protocol: TCP, name: x}`)},
+	"a directive in a list that is replaced is an element":         {manifest: `{items: [1, {$patch: delete}]}`, live: `{items: [2]}`, want: `{items: [1, {$patch: delete}]}`},
+	"a list without a schema is replaced unless keys are inferred": {manifest: `{a: [{name: x, b: 1}]}`, live: `{a: [{name: x, c: 1}]}`, want: `{a: [{name: x, b: 1}]}`},
+	"an object of a known kind within has its schema":              {manifest: `{wrapped: ` + containers(`{name: a, image: i}`) + `}`, live: `{wrapped: ` + containers(`{name: a, args: [x]}`) + `}`, want: `{wrapped: ` + containers(`{name: a, args: [x], image: i}`) + `}`},
+	"inferred: a list whose elements have no name is replaced":     {infer: true, manifest: `{a: [{b: 1}]}`, live: `{a: [{c: 1}]}`, want: `{a: [{b: 1}]}`},
+	"inferred: an empty list merges with one that has names":       {infer: true, manifest: `{a: []}`, live: `{a: [{name: x}]}`, want: `{a: [{name: x}]}`},
+	"inferred: a directive makes the list one with names":          {infer: true, manifest: `{a: [{name: x}, {$patch: replace}]}`, live: `{a: [{name: y}]}`, want: `{a: [{name: x}]}`},
+}
+
+// The keys that earlier versions of kyaml inferred. kyaml can still be configured to.
+var formerKeys = map[string]twoWayCase{
+	"by mountPath":               {manifest: `{a: [{mountPath: /x, v: 1}]}`, live: `{a: [{mountPath: /x, w: 1}, {mountPath: /y}]}`, want: `{a: [{mountPath: /x, v: 1, w: 1}, {mountPath: /y}]}`},
+	"by mountPath before name":   {manifest: `{a: [{mountPath: /x, name: a}]}`, live: `{a: [{mountPath: /x, name: b}]}`, want: `{a: [{mountPath: /x, name: a}]}`},
+	"by containerPort, a number": {manifest: `{a: [{containerPort: 80, v: 1}]}`, live: `{a: [{containerPort: 80, w: 1}]}`, want: `{a: [{containerPort: 80, v: 1, w: 1}]}`},
+	"by name, which all have":    {manifest: `{a: [{name: x, v: 1}, {name: y, type: t}]}`, live: `{a: [{name: x}]}`, want: `{a: [{name: x, v: 1}, {name: y, type: t}]}`},
+	"by none":                    {manifest: `{a: [{b: 1}]}`, live: `{a: [{c: 1}]}`, want: `{a: [{b: 1}]}`},
+}
+
+// Objects whose kind cannot be looked up: their lists are replaced.
+var oddKinds = map[string]twoWayCase{
+	"a number":        {manifest: `{apiVersion: v1, kind: 1, spec: {containers: [{name: b}]}}`, live: `{spec: {containers: [{name: a}]}}`, want: `{apiVersion: v1, kind: 1, spec: {containers: [{name: b}]}}`},
+	"null":            {manifest: `{apiVersion: v1, kind: null, spec: {containers: [{name: b}]}}`, live: `{spec: {containers: [{name: a}]}}`, want: `{apiVersion: v1, spec: {containers: [{name: b}]}}`},
+	"an object":       {manifest: `{apiVersion: v1, kind: {}, spec: {containers: [{name: b}]}}`, live: `{spec: {containers: [{name: a}]}}`, want: `{apiVersion: v1, kind: {}, spec: {containers: [{name: b}]}}`},
+	"an empty string": {manifest: `{apiVersion: v1, kind: "", spec: {containers: [{name: b}]}}`, live: `{spec: {containers: [{name: a}]}}`, want: `{apiVersion: v1, kind: "", spec: {containers: [{name: b}]}}`},
+}
+
 func TestTwoWayMergeRules(t *testing.T) { allOf(t, mergeRules) }
 func TestTwoWayDirectives(t *testing.T) { allOf(t, directives) }
 func TestTwoWayListOrders(t *testing.T) { allOf(t, listOrders) }
+func TestTwoWayOfLists(t *testing.T)    { allOf(t, lists) }
+func TestTwoWayOfOddKinds(t *testing.T) { allOf(t, oddKinds) }
 
 func allOf(t *testing.T, cases map[string]twoWayCase) {
 	t.Helper()
 	for name, c := range cases {
 		t.Run(name, c.run)
 	}
+}
+
+func TestTwoWayInfersByOtherKeys(t *testing.T) {
+	keys := []string{"mountPath", "devicePath", "ip", "type", "topologyKey", "name", "containerPort"}
+	was := yaml.AssociativeSequenceKeys
+	yaml.AssociativeSequenceKeys = keys
+	t.Cleanup(func() { yaml.AssociativeSequenceKeys = was })
+	for name, c := range formerKeys {
+		c.infer, c.keys = true, keys
+		t.Run(name, c.run)
+	}
+}
+
+// deployment returns a Deployment with a pod spec.
+func deployment(podSpec string) string {
+	return `{apiVersion: apps/v1, kind: Deployment, spec: {template: {spec: {` + podSpec + `}}}}`
+}
+
+// containers returns a Deployment with containers, ports one with a container and its ports.
+func containers(list string) string { return deployment(`containers: [` + list + `]`) }
+
+func ports(list string) string { return containers(`{name: a, ports: [` + list + `]}`) }
+
+func finalizers(list string) string {
+	return `{apiVersion: apps/v1, kind: Deployment, metadata: {finalizers: [` + list + `]}}`
 }

@@ -3,10 +3,18 @@ package twoway_test
 import (
 	"maps"
 	"slices"
+
+	"github.com/ownership-handoff/handoff/merge/twoway"
 )
 
-// picks makes a pair of objects from one, by bytes that a fuzzer chooses. After the last byte, it picks the first alternative.
-type picks struct{ bytes []byte }
+// picks makes a pair of objects from one, by bytes that a fuzzer chooses. After the last byte, it picks the first alternative. It
+// never makes a pair that docs/merge-differences-twoway.md lists.
+type picks struct {
+	bytes []byte
+	order twoway.ListOrder
+	// infer reports whether keys are inferred: then lists are not empty.
+	infer bool
+}
 
 func (c *picks) of(n int) int {
 	if len(c.bytes) == 0 {
@@ -20,14 +28,14 @@ func (c *picks) of(n int) int {
 // once reports true in one of n cases.
 func (c *picks) once(n int) bool { return c.of(n) == 1 }
 
-// age returns an object as it might be in live: fields are missing or null, lists are empty or without a few.
+// age returns an object as it might be in live: fields are missing or null, lists are without a few elements.
 func (c *picks) age(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
 		aged := make(map[string]any, len(v))
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			switch {
-			case name == "apiVersion" || name == "kind" || isKey(name):
+			case isKey(name):
 				aged[name] = v[name]
 			case c.once(12):
 			case c.once(30):
@@ -39,13 +47,10 @@ func (c *picks) age(value any) any {
 		return aged
 	case []any:
 		aged := []any{}
-		for _, element := range v {
-			if !c.once(8) {
+		for i, element := range v {
+			if isOnly := i == len(v)-1 && len(aged) == 0; !c.once(8) || c.infer && isOnly {
 				aged = append(aged, c.age(element))
 			}
-		}
-		if len(aged) > 0 && c.once(60) {
-			aged = append(aged, aged[0])
 		}
 		return aged
 	default:
@@ -57,7 +62,7 @@ func (c *picks) age(value any) any {
 func (c *picks) patch(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
-		return c.patchObject(v)
+		return c.patchObject(v, []any{"merge", "replace", "delete"})
 	case []any:
 		return c.patchList(v)
 	case string:
@@ -67,15 +72,15 @@ func (c *picks) patch(value any) any {
 	case bool:
 		return c.of(2) == 0
 	default:
-		return [...]any{nil, "new", map[string]any{"new": nil, "a": 1.0}, []any{1.0, nil}}[c.of(4)]
+		return [...]any{nil, "new", map[string]any{"new": nil, "a": 1.0}}[c.of(3)]
 	}
 }
 
-func (c *picks) patchObject(v map[string]any) any {
+func (c *picks) patchObject(v map[string]any, directives []any) map[string]any {
 	patch := make(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		switch pick := c.of(24); {
-		case name == "apiVersion" || name == "kind" || isKey(name) && pick != 23:
+		case isKey(name):
 			patch[name] = v[name]
 		case pick < 10:
 		case pick < 20:
@@ -83,29 +88,40 @@ func (c *picks) patchObject(v map[string]any) any {
 		case pick == 20:
 			patch[name] = nil
 		case pick == 21 && c.once(8):
-			patch[name] = [...]any{"other", []any{}, map[string]any{}}[c.of(3)]
+			patch[name] = [...]any{"other", map[string]any{}}[c.of(2)]
 		default:
 			patch[name] = v[name]
 		}
 	}
 	if c.once(12) {
-		patch["$patch"] = [...]any{"merge", "replace", "delete", "merge", "delete", "other"}[c.of(6)]
+		patch["$patch"] = directives[c.of(len(directives))]
 	}
 	if c.once(12) {
-		patch["added"] = [...]any{1.0, map[string]any{"a": nil, "b": map[string]any{}}, []any{map[string]any{"name": "n", "x": nil}}}[c.of(3)]
+		patch["added"] = [...]any{1.0, map[string]any{"a": nil, "b": map[string]any{}}}[c.of(2)]
 	}
 	return patch
 }
 
 func (c *picks) patchList(v []any) any {
+	// A list and its elements do not both have directives, and elements that come first do not replace.
+	var own, ofElements []any
+	switch {
+	case c.once(12):
+		own = []any{"merge", "replace", "delete"}
+	case c.order == twoway.ManifestFirst:
+		ofElements = []any{"merge", "delete"}
+	default:
+		ofElements = []any{"merge", "replace", "delete"}
+	}
 	patch := []any{}
-	for _, element := range v {
-		switch c.of(6) {
-		case 0, 1:
-		case 2:
-			patch = append(patch, element)
+	for i, element := range v {
+		pick, isOnly := c.of(6), i == len(v)-1 && len(patch) == 0
+		switch object, isObject := element.(map[string]any); {
+		case pick < 2 && (!c.infer || !isOnly):
+		case pick > 2 && isObject && ofElements != nil:
+			patch = append(patch, c.patchObject(object, ofElements))
 		default:
-			patch = append(patch, c.patch(element))
+			patch = append(patch, element)
 		}
 	}
 	if len(v) > 0 && c.once(3) {
@@ -114,9 +130,8 @@ func (c *picks) patchList(v []any) any {
 	if len(patch) > 1 && c.once(3) {
 		slices.Reverse(patch)
 	}
-	if c.once(16) {
-		lone := map[string]any{"$patch": [...]any{"merge", "replace", "delete", "other"}[c.of(4)]}
-		patch = slices.Insert(patch, c.of(len(patch)+1), any(lone))
+	if own != nil {
+		patch = slices.Insert(patch, c.of(len(patch)+1), any(map[string]any{"$patch": own[c.of(len(own))]}))
 	}
 	return patch
 }
@@ -136,16 +151,18 @@ func renamed(element any) any {
 			}
 		case float64:
 			if isKey(name) {
-				other[name] = v + 1
+				other[name] = v + 1000
 			}
 		}
 	}
 	return other
 }
 
-// isKey reports whether the field of that name identifies elements.
+// isKey reports whether the field of that name identifies elements, or an object.
 func isKey(name string) bool {
 	switch name {
+	case "apiVersion", "kind":
+		return true
 	case "name", "containerPort", "port", "protocol", "mountPath", "devicePath", "ip", "type", "topologyKey", "whenUnsatisfiable", "uid":
 		return true
 	default:

@@ -14,8 +14,6 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
-
-	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
 var update = flag.Bool("update", false, "write kustomize_schema.txt")
@@ -155,55 +153,3 @@ func (r reducer) target(of *openapi.ResourceSchema) string {
 }
 
 func short(name string) string { return strings.TrimPrefix(name, "io.k8s.") }
-
-// TestKustomizeEqualsKyamlSchema compares the schemas of all kinds at all places that kyaml knows.
-func TestKustomizeEqualsKyamlSchema(t *testing.T) {
-	r := newReducer(t)
-	root, kyaml := kustomize(), kyamlSchema(true)
-	seen, kinds := map[string]int{}, 0
-	for _, name := range slices.Sorted(maps.Keys(r.definitions)) {
-		for _, kind := range r.kinds(name) {
-			apiVersion, kind, _ := strings.Cut(kind, " ")
-			want, got := kyaml.ByKind(apiVersion, kind), root.ByKind(apiVersion, kind)
-			if want == nil || got == nil {
-				t.Fatalf("%s %s: kyaml has %v, Kustomize %v", apiVersion, kind, want, got)
-			}
-			kinds++
-			r.compare(apiVersion+" "+kind, r.definitions[name], want, got, seen)
-		}
-	}
-	t.Logf("%d kinds", kinds)
-	if kinds < 200 || root.ByKind("example.com/v1", "Unheard") != nil {
-		t.Errorf("%d kinds", kinds)
-	}
-}
-
-// compare compares two schemas at a place and at all nested ones, up to a few visits of each definition.
-func (r reducer) compare(at string, of *openapi.ResourceSchema, want, got schema.Schema, seen map[string]int) {
-	r.t.Helper()
-	s := of.Schema
-	for s.Ref.String() != "" {
-		name := strings.TrimPrefix(s.Ref.String(), "#/definitions/")
-		seen[name]++
-		if seen[name] > 3 {
-			return
-		}
-		s = r.definitions[name].Schema
-	}
-	w, g := want.Strategy(), got.Strategy()
-	if w.List != g.List || !slices.Equal(w.Keys, g.Keys) {
-		r.t.Errorf("%s: kyaml merges by %v, Kustomize by %v", at, w, g)
-	}
-	if w.List == schema.ReplaceList && s.Type.Contains("array") {
-		return
-	}
-	for name, field := range s.Properties {
-		r.compare(at+"."+name, &openapi.ResourceSchema{Schema: &field}, want.Field(name), got.Field(name), seen)
-	}
-	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
-		r.compare(at+".*", &openapi.ResourceSchema{Schema: s.AdditionalProperties.Schema}, want.Field("any"), got.Field("any"), seen)
-	}
-	if s.Items != nil && s.Items.Schema != nil {
-		r.compare(at+"[]", &openapi.ResourceSchema{Schema: s.Items.Schema}, want.Element(), got.Element(), seen)
-	}
-}

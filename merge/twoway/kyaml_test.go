@@ -18,6 +18,7 @@ import (
 type twoWayCase struct {
 	manifest, live, want string
 	infer                bool
+	keys                 []string // to infer; nil for kyaml's
 	order                twoway.ListOrder
 }
 
@@ -44,7 +45,14 @@ func (c twoWayCase) run(t *testing.T) {
 // merge returns the decoded result of Merge.
 func (c twoWayCase) merge(t *testing.T) (any, error) {
 	t.Helper()
-	return mergeDecoded(t, decodeYAML(t, c.manifest), decodeYAML(t, c.live), kinds(c.infer), twoway.Options{Order: c.order})
+	return mergeDecoded(t, decodeYAML(t, c.manifest), decodeYAML(t, c.live), c.place(), twoway.Options{Order: c.order})
+}
+
+func (c twoWayCase) place() schema.Schema {
+	if c.keys != nil {
+		return &twoway.Inferred{Keys: c.keys}
+	}
+	return kinds(c.infer)
 }
 
 func mergeDecoded(t *testing.T, manifest, live any, place schema.Schema, options twoway.Options) (any, error) {
@@ -96,11 +104,11 @@ func decodeYAML(t *testing.T, text string) any {
 	return decodeJSON(t, []byte(string(jsontest.Encode(t, value))))
 }
 
-func decodeJSON(t *testing.T, text []byte) any {
-	t.Helper()
+func decodeJSON(tb testing.TB, text []byte) any {
+	tb.Helper()
 	var value any
 	if err := json.Unmarshal(text, &value); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return value
 }
