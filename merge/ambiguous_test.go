@@ -36,7 +36,7 @@ func TestAnElementThatIsThereTwiceIsTheManifests(t *testing.T) {
 				t.Fatal(err, out.Skipped)
 			}
 			after, _ := parsed(t, patched(t, is.text(), operationsOf(t, out.Operations)))
-			if diff := jsontest.Diff(t, `{"env":`+c.want+`}`, string(after.Spec())); diff != "" {
+			if diff := jsontest.Diff(t, `{"env":`+c.want+`}`, string(after.At("spec").Text())); diff != "" {
 				t.Errorf("spec (-want +got):\n%s", diff)
 			}
 			reason := ""

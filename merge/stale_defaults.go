@@ -139,21 +139,17 @@ func stale(w ownership.Write) []Change {
 	}
 	var found []Change
 	for _, c := range Contradictions(w) {
-		if w.Manifests.On(c.Choice).Manifest != ownership.Sets {
+		if w.Manifests.On(c.Choice).Manifest != ownership.Sets || !w.Manifests.Defaulted(c.Member, w.LiveEntries) {
 			continue
 		}
 		field := ownership.ContestedField{
 			Path: c.Member, Declared: w.Manifests.On(c.Member),
 			Live: w.Live.Value(c.Member), Incoming: w.Incoming.Value(c.Member),
 		}
-		if !w.Manifests.Defaulted(c.Member, w.LiveEntries) {
-			of := ownership.ObjectContext{Managers: w.Managers}
-			field.Owner = of.Resolve(c.Member, w.LiveEntries, field.Declared.Base)
-		}
 		facts := factsOf(field, w.Sender.Writer)
 		facts.Contradicted = true
 		change := changeOf(field, facts)
-		change.From, change.Owner, change.Incoming = nil, ownership.FieldOwner{Kind: field.Owner.Kind}, nil
+		change.From, change.Incoming = nil, nil
 		if change.Choice = c.By; change.Decision.Verdict == Clear {
 			found = append(found, change)
 		}

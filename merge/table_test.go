@@ -287,7 +287,7 @@ func everyField() func(yield func(merge.Field) bool) {
 }
 
 func text(f merge.Field) string {
-	return fmt.Sprintf("owner %s, writer %s, manifest %s, base %s, changed %t, scale field %t, created %t, contradicted %t, removed %t, off %t, off at 0 %t, unit %t, to one %t, edited %t",
+	return fmt.Sprintf("owner %s, writer %d, manifest %d, base %d, changed %t, scale field %t, created %t, contradicted %t, removed %t, off %t, off at 0 %t, unit %t, to one %t, edited %t",
 		f.Owner, f.Writer, f.Manifest, f.Base, f.Changed, f.Scale, f.Created, f.Contradicted, f.Removed, f.SwitchedOff, f.OffAtZero, f.Unit, f.ToOne, f.Edited)
 }
 

@@ -46,7 +46,7 @@ func (c ObjectContext) appliedValues(w Write) (a appliedValues) {
 // setEdited sets ContestedField.Editable and Edited. rules are those that assign the field, of which the one of its owner decides. A value
 // that the base still has was applied without a keep, as while handoff did not act: the record can be older.
 func (a appliedValues) setEdited(c *ContestedField, rules []*Rule, base []byte) {
-	if c.Owner.Kind != Controller || !c.Owner.isEditable(rules) {
+	if c.Owner.Kind != Controller || !slices.ContainsFunc(rules, c.Owner.isEditableBy) {
 		return
 	}
 	last, known := a.hashes[c.Path.String()][a.manager]
@@ -55,27 +55,15 @@ func (a appliedValues) setEdited(c *ContestedField, rules []*Rule, base []byte) 
 	c.Edited = sets && known && last != hashOf(c.Path, c.Incoming) && !asDeclared(c.Path, c.Incoming, base)
 }
 
-// unapplied returns the owner of a field whose value is not the one that a manifest set last. Under a rule for any writer, it is a
-// controller's, also if the only entries are those of appliers: some tools rename the managers of others.
-func unapplied(owner FieldOwner, rules []*Rule) FieldOwner {
-	i := slices.IndexFunc(rules, (*Rule).AnyWriter)
-	if i < 0 || owner.Kind >= Controller {
-		return owner
-	}
-	return FieldOwner{Kind: Controller, Rule: rules[i].Name}
-}
-
-// isLast reports whether live has a value that a manifest has set last. known reports whether that is recorded for any manager.
-func (a appliedValues) isLast(path fieldpath.Path, live []byte) (isLast, known bool) {
+// status reports whether a field of live has a value that a manifest has set last, as isBase also shows, and whether it is known not to.
+func (a appliedValues) status(path fieldpath.Path, live []byte, isBase bool) (isApplied, isOther bool) {
 	hashes := a.hashes[path.String()]
-	if len(hashes) == 0 {
-		return false, false
-	}
 	is := hashOf(path, live)
 	for _, last := range hashes {
-		isLast = isLast || last == is
+		isApplied = isApplied || last == is
 	}
-	return isLast, true
+	isApplied = isApplied || isBase
+	return isApplied, len(hashes) > 0 && !isApplied
 }
 
 // hashOf returns a hash of the value of the field at path. A short one is enough: a client that finds another value with the same hash
@@ -146,7 +134,7 @@ func (s *search) appliedNow() map[string]map[string]string {
 func (s *search) setsNow(n *fieldtree.Node, path fieldpath.Path) bool {
 	m := s.write.Manifests
 	if in := s.inside[n]; in != nil {
-		return !in.unmatched && s.declaredInside(in, path, s.inLive.Of(n), s.inIncoming.Of(n)).Manifest == Sets
+		return !in.unmatched && s.declared(n, path).Manifest == Sets
 	}
 	unrecorded := !m.Recorded && !m.sender.ServerSide() && m.sender.Entry.Contains(path)
 	return s.inIncoming.Of(n) != nil && (unrecorded || s.declared(n, path).Manifest == Sets)

@@ -123,21 +123,15 @@ func (s *search) addRuled() error {
 		return nil
 	}
 	for _, e := range s.write.LiveEntries {
-		of := map[*Rule]bool{} // the rules of which the entry can have written fields
+		writes := func(rule *Rule) bool { return s.context.Managers.writes(rule, e) }
+		canWrite := rules.matcher(s.write.Meter, func(rule *Rule) bool { return rule.AnyWriter() || writes(rule) })
+		if err := addMatching(s.tree, e, canWrite, s.addAtomic); err != nil {
+			return err
+		}
 		for _, rule := range rules.rules {
-			writes := s.context.Managers.writes(rule, e)
-			if writes || rule.AnyWriter() {
-				of[rule] = true
-			}
-			if _, found := s.elsewhere[rule]; writes && !found && e.Subresource != "status" && s.write.InOtherVersion(e) {
+			if _, found := s.elsewhere[rule]; !found && e.Subresource != "status" && s.write.InOtherVersion(e) && writes(rule) {
 				s.elsewhere[rule] = e
 			}
-		}
-		if len(of) == 0 {
-			continue
-		}
-		if err := addMatching(s.tree, e, rules.matcher(s.write.Meter, func(rule *Rule) bool { return of[rule] }), s.addAtomic); err != nil {
-			return err
 		}
 	}
 	for _, rule := range rules.rules {
@@ -153,6 +147,9 @@ func (s *search) addRuled() error {
 	return nil
 }
 
+// addAtomic records a leaf of an entry that a rule leads into.
+func (s *search) addAtomic(n *fieldtree.Node) { s.atomic[n] = true }
+
 // addUnits adds the units that a manager other than a client-side applier has written, if the manifest drops fields. What rules
 // assign to a controller is not one.
 func (s *search) addUnits() error {
@@ -160,7 +157,7 @@ func (s *search) addUnits() error {
 	if !w.Manifests.mayDrop(w.DryRun) {
 		return nil
 	}
-	patterns := patternMatcher{start: unitTree.start(), meter: w.Meter}
+	patterns := patternMatcher{start: []*patternTree{unitTree}, meter: w.Meter}
 	for _, e := range w.LiveEntries {
 		if e.Subresource != "" || s.isClientSide(e) {
 			continue
@@ -170,8 +167,13 @@ func (s *search) addUnits() error {
 			return err
 		}
 		for _, n := range own.Nodes() {
-			if path := n.Path(); n.Wanted && !s.assigns(path, e) {
-				s.addUnit(path)
+			path := n.Path()
+			unit, _, isUnit := UnitOf(w.Kind.GroupKind(), path)
+			if !n.Wanted || !isUnit || !s.isInPodTemplate(unit) || s.assigns(path, e) {
+				continue
+			}
+			if added := s.tree.Add(unit); added != nil {
+				s.isUnit[added] = true
 			}
 		}
 	}
@@ -181,7 +183,7 @@ func (s *search) addUnits() error {
 // assigns reports whether a rule assigns a field to the manager of an entry.
 func (s *search) assigns(path fieldpath.Path, e Entry) bool {
 	managers := s.context.Managers
-	return managers.writtenBy(managers.rules.covering(path, s.write.Meter), e, false) != nil
+	return slices.ContainsFunc(managers.rules.covering(path, s.write.Meter), func(r *Rule) bool { return managers.writes(r, e) })
 }
 
 // isClientSide reports whether an entry is that of a client-side applier, which records its manifest elsewhere.
@@ -189,32 +191,9 @@ func (s *search) isClientSide(e Entry) bool {
 	return e.Operation == OperationUpdate && s.context.Managers.IsApplier(e)
 }
 
-// addUnit adds the unit that a field is or belongs to.
-func (s *search) addUnit(path fieldpath.Path) {
-	unit, _, ok := UnitOf(s.write.Kind.GroupKind(), path)
-	if !ok || !s.isInPodTemplate(unit) {
-		return
-	}
-	if n := s.tree.Add(unit); n != nil {
-		s.isUnit[n] = true
-	}
-}
-
-// addAliases adds the other paths by which a manifest can set the fields.
-func (s *search) addAliases() {
-	for _, n := range s.tree.Nodes() {
-		if !n.Wanted || n.Depth() != 2 && !s.isUnit[n] {
-			continue
-		}
-		if alias := aliasOf(s.write.Kind.GroupKind(), n.Path()); alias != nil {
-			s.aliases[n] = s.tree.AddUnwanted(alias)
-		}
-	}
-}
-
 // isInPodTemplate reports whether a unit that is nested under a template is one of a pod template: other kinds have templates, too.
 func (s *search) isInPodTemplate(unit fieldpath.Path) bool {
-	at := slices.IndexFunc(unit, func(e fieldpath.PathElement) bool { return e.FieldName != nil && *e.FieldName == "template" })
+	at := slices.IndexFunc(unit, func(e fieldpath.PathElement) bool { return isNamed(e, "template") })
 	if at < 0 {
 		return true
 	}
@@ -222,10 +201,17 @@ func (s *search) isInPodTemplate(unit fieldpath.Path) bool {
 	return len(s.write.Live.Value(containers)) > 0
 }
 
-// readValues finds the values of the fields that have been added.
+// readValues finds the values of the fields that have been added, and those of their aliases.
 func (s *search) readValues() {
-	s.addAliases()
 	w := s.write
+	for _, n := range slices.Clone(s.tree.Nodes()) {
+		if !n.Wanted || n.Depth() != 2 && !s.isUnit[n] {
+			continue
+		}
+		if alias := aliasOf(w.Kind.GroupKind(), n.Path()); alias != nil {
+			s.aliases[n] = s.tree.AddUnwanted(alias)
+		}
+	}
 	s.inLive, s.inIncoming = s.tree.Find(w.Live.root), s.tree.Find(w.Incoming.root)
 	s.inManifest, s.inBase = s.tree.Find(w.Manifests.manifest), s.tree.Find(w.Manifests.base)
 }
@@ -262,44 +248,37 @@ func (s *search) isParentOrKey(n *fieldtree.Node) bool {
 	return s.parents[n.ID] && !s.isUnit[n] || n.Element.Key != nil && s.inside[n] == nil || n.IsKey()
 }
 
-// field returns a contested field; ok is false for a unit that its manifest has set last, and for a field of a rule that no
-// controller has written.
+// field returns a contested field; ok is false for a unit that its manifest has set last, for a field of a rule that no controller has
+// written, and for one inside an atomic field of which the manifest sets nothing of its kind.
 func (s *search) field(n *fieldtree.Node) (c ContestedField, ok bool) {
-	if in := s.inside[n]; in != nil {
-		return s.fieldInside(n, in)
-	}
 	c = ContestedField{
 		Path: n.Path(), Unit: s.isUnit[n],
 		Live: s.inLive.Of(n).Text(), Incoming: s.inIncoming.Of(n).Text(),
 	}
-	if rules := s.context.Managers.rules.covering(c.Path, s.write.Meter); len(rules) > 0 && !s.parents[n.ID] {
+	in, rules := s.inside[n], []*Rule(nil)
+	switch {
+	case in == nil:
+		rules = s.context.Managers.rules.covering(c.Path, s.write.Meter)
+	case s.inIncoming.Of(in.atomic).Kind() != s.inLive.Of(in.atomic).Kind():
+		return c, false
+	default:
+		c.Atomic, rules = in.atomic.Path(), in.rules
+	}
+	if len(rules) > 0 && !s.parents[n.ID] {
 		c.Declared = s.declared(n, c.Path)
 		c.Owner = s.ruledOwner(n, c, rules)
 		c.Removed = c.Declared == (Declared{}) && c.Changed() && s.removes(n, c)
 		s.applied.setEdited(&c, rules, s.inBase.Of(n).Text())
 	}
-	if c.Owner.Kind >= Controller {
-		c.Unit = false
-		if c.Changed() && s.isAmbiguous(n) {
-			c.Unmatched = notUniqueInManifest
-		}
-		return c, true
-	}
-	if c.Unit {
+	switch {
+	case c.Owner.Kind >= Controller:
+		c.Unit, c.Unmatched = false, s.unmatched(n, c.Changed())
+		return c, in == nil || c.Unmatched == "" || c.Changed()
+	case c.Unit:
 		c.Declared, c.Removed = s.declaredUnit(n, c), false
 		c.Owner, ok = s.unitOwner(n, c)
 	}
 	return c, ok
-}
-
-// isAmbiguous reports whether a field is in a list element of which incoming has several, as the API server allows for some keyed lists.
-func (s *search) isAmbiguous(n *fieldtree.Node) bool {
-	for ; n != nil; n = n.Parent() {
-		if n.Element.Key != nil && s.inIncoming.Of(n.Parent()).Count(n.Element) > 1 {
-			return true
-		}
-	}
-	return false
 }
 
 // unitOwner returns the manager that has written a unit; ok is false if live has the value that the base sets.
@@ -349,19 +328,18 @@ func (s *search) declaredUnit(n *fieldtree.Node, c ContestedField) Declared {
 // ruledOwner returns the owner of a field that rules name. A field that no entry of the write's version contains, and that does
 // not have the value of the base, was written by the controller that has an entry in another version.
 func (s *search) ruledOwner(n *fieldtree.Node, c ContestedField, rules []*Rule) FieldOwner {
-	isBase := c.Declared.Base == Sets && s.isBase(n)
+	isBase := s.isBase(n)
 	for _, rule := range rules {
 		if e, found := s.elsewhere[rule]; found && len(s.managers[n.ID]) == 0 && !isBase {
 			return FieldOwner{Kind: Controller, By: e.Manager, Rule: rule.Name}
 		}
 	}
-	isLast, known := s.applied.isLast(c.Path, c.Live)
-	owner := s.context.resolve(c.Path, s.entriesOf(n), c.Declared.Base, isBase || isLast, rules)
-	// A server-side apply has no base with values: what it drops can be a value whose entry was renamed to that of the applier.
-	drops := !known && c.Declared.Manifest == Lacks && s.write.Sender.ServerSide()
-	if known && !isLast && !isBase || drops {
-		return unapplied(owner, rules)
+	f := managedField{path: c.Path, entries: s.entriesOf(n), without: c.Declared.ownerWithoutEntry(), rules: rules}
+	f.isApplied, f.isOther = s.applied.status(c.Path, c.Live, isBase)
+	if !f.isApplied && c.Declared.Manifest == Lacks && s.write.Sender.ServerSide() {
+		f.isOther = true // there is no base with values: it can be a value whose entry was renamed to that of the applier
 	}
+	owner, _ := s.context.ownerOf(f)
 	return owner
 }
 
@@ -388,8 +366,12 @@ func (s *search) droppedParent(n *fieldtree.Node) (dropped *fieldtree.Node) {
 
 // declared returns how the manifests declare a field, at its own path or at the other one.
 func (s *search) declared(n *fieldtree.Node, path fieldpath.Path) Declared {
-	if alias := s.aliases[n]; alias != nil {
-		return s.write.Manifests.on(path, alias.Path())
+	var alias, atomic fieldpath.Path
+	if other := s.aliases[n]; other != nil {
+		alias = other.Path()
 	}
-	return s.write.Manifests.On(path)
+	if in := s.inside[n]; in != nil {
+		atomic = in.atomic.Path()
+	}
+	return s.write.Manifests.on(path, alias, atomic)
 }

@@ -24,22 +24,14 @@ func HelmReleasePath() fieldpath.Path {
 // those that it creates. They do not count: the last-applied configuration of another object, and the Helm release of an object
 // that a controller created.
 func (e Entry) recordsManifest() bool {
-	return e.hasLastApplied && (e.of == nil || e.of.lastAppliedIsOwn()) || e.hasRelease && !e.isByController()
+	if e.Subresource != "" {
+		return false
+	}
+	return e.Contains(LastAppliedPath()) && (e.of == nil || e.of.object.hasOwnLastApplied()) || e.Contains(HelmReleasePath()) && !e.isByController()
 }
 
 // isByController reports whether the entry's object was created by a controller (metav1.GetControllerOf).
 func (e Entry) isByController() bool { return e.of != nil && e.of.hasController() }
-
-// readAnnotations records which of the annotations the entry contains. It is called once for each entry, because owners are
-// determined for each field, which would make the time quadratic.
-func (e *Entry) readAnnotations() {
-	if e.Operation == OperationApply || e.Subresource != "" {
-		return
-	}
-	annotations := e.Fields.At("f:metadata", "f:annotations")
-	e.hasLastApplied = annotations.Member("f:"+LastAppliedAnnotation) != nil
-	e.hasRelease = annotations.Member("f:"+HelmReleaseAnnotation) != nil
-}
 
 // maxControlled is the maximum length of a field set of nothing but fields of controllers. Longer sets are not looked at, so that
 // the time for each entry is bounded.
@@ -59,11 +51,7 @@ func (m Managers) onlyControls(e Entry) bool {
 
 // isControlled reports whether an entry contains nothing but the scale field and fields that rules assign to controllers.
 func (m Managers) isControlled(e Entry) bool {
-	if e.facts == nil {
-		return m.readControlled(e)
-	}
-	e.facts.controlled.Do(func() { e.facts.isControlled = m.readControlled(e) })
-	return e.facts.isControlled
+	return e.isControlled.get(m, e, Managers.readControlled)
 }
 
 func (m Managers) readControlled(e Entry) bool {
@@ -71,19 +59,17 @@ func (m Managers) readControlled(e Entry) bool {
 		return false
 	}
 	identifies := patternMatcher{accepts: func(end patternEnd) bool {
-		return end.rule == nil || m.rules.isActive[end.rule] && end.rule.isOpen() && !end.broad
+		return end.rule == nil || slices.Contains(m.rules.rules, end.rule) && end.rule.isOpen() && !end.broad
 	}}
-	patterns := m.rules.start
+	scale := &patternTree{}
 	if m.Scale != nil {
-		if scale := m.Scale(e.APIVersion); scale != nil {
-			patterns = slices.Concat(patterns, newPatternTree([]Pattern{patternOf(scale)}).start())
-		}
+		scale.addPath(m.Scale(e.APIVersion))
 	}
-	return coverAll(identifies, patterns, e.Fields)
+	return coverAll(identifies, append(slices.Clip(m.rules.start), scale), e.Fields)
 }
 
 // coverAll reports whether a field set has fields, and patterns cover all of them. patterns are where the path to the set leads to.
-func coverAll(m patternMatcher, patterns []*patternNode, set *jsontree.Node) (covered bool) {
+func coverAll(m patternMatcher, patterns []*patternTree, set *jsontree.Node) (covered bool) {
 	for part := range set.Parts() {
 		if part.Name() == "." {
 			continue
@@ -113,21 +99,10 @@ func (e Entry) declares() bool {
 // that the object has, as that of a manager whose manifest another one has applied since. Lists do not count: the object has more in
 // them. A controller that created the object is not one that applies its manifest.
 func (e Entry) appliesLastApplied() bool {
-	if e.facts == nil {
-		return false
-	}
-	e.facts.applied.Do(func() { e.facts.isApplied = e.readApplied() })
-	return e.facts.isApplied
-}
-
-func (e Entry) readApplied() bool {
-	if e.Subresource != "" || e.isByController() {
+	if e.of == nil || e.Subresource != "" || e.isByController() {
 		return false
 	}
 	applied, values := e.of.appliedValues()
-	if values == 0 {
-		return false
-	}
 	managed := 0
 	applied.Managed(e.Fields, func(n *fieldtree.Node, _ *jsontree.Node) {
 		if n.Wanted {
@@ -137,11 +112,18 @@ func (e Entry) readApplied() bool {
 	return 2*managed > values
 }
 
-// entryFacts are read from an entry when they are first needed, and once: owners are determined for each field. They depend on the
-// object of the entry, and on the managers for that object.
-type entryFacts struct {
-	controlled, applied     sync.Once
-	isControlled, isApplied bool
+// fact is read when it is first needed, and once: owners are determined for each field.
+type fact struct{ isRead, is bool }
+
+// get returns a fact about an entry, given the managers for its object. It reads that of an entry without an object each time.
+func (f *fact) get(m Managers, e Entry, read func(Managers, Entry) bool) bool {
+	switch {
+	case f == nil:
+		return read(m, e)
+	case !f.isRead:
+		f.isRead, f.is = true, read(m, e)
+	}
+	return f.is
 }
 
 // surroundings are the object that entries belong to. What they show is read when it is first needed, and once, so that the
@@ -150,9 +132,7 @@ type surroundings struct {
 	object  Object
 	entries []Entry
 
-	// lastAppliedIsOwn reports whether the last-applied configuration is one of the object itself, hasController whether the object has
-	// a controller.
-	lastAppliedIsOwn, hasController func() bool
+	hasController func() bool
 	// appliedValues returns the values outside of lists that the last-applied configuration declares and that the object has, and the
 	// number of all that it declares.
 	appliedValues func() (applied *fieldtree.Tree, declared int)
@@ -160,12 +140,11 @@ type surroundings struct {
 
 // withSurroundings returns the entries of an object with a reference to it.
 func (o Object) withSurroundings(entries []Entry) []Entry {
-	of, facts := &surroundings{
-		object: o, entries: entries, lastAppliedIsOwn: sync.OnceValue(o.hasOwnLastApplied), hasController: sync.OnceValue(o.hasController),
-		appliedValues: sync.OnceValues(o.appliedValues),
-	}, make([]entryFacts, len(entries))
+	of := &surroundings{o, entries, sync.OnceValue(o.hasController), sync.OnceValues(o.appliedValues)}
+	facts := make([]struct{ applier, controlled fact }, len(entries))
 	for i := range entries {
-		entries[i].of, entries[i].facts = of, &facts[i]
+		e := &entries[i]
+		e.of, e.isApplier, e.isControlled = of, &facts[i].applier, &facts[i].controlled
 	}
 	return entries
 }

@@ -83,8 +83,6 @@ func (c ObjectContext) Fields(live Object) (Fields, error) {
 	w.applied = c.appliedValues(Write{Live: live, LiveEntries: w.entries})
 	for i, e := range w.entries {
 		s.claims = append(s.claims, claim{entry: i, set: e.Fields})
-		isClientSide := e.Operation == OperationUpdate && c.Managers.IsApplier(e) && e.Contains(LastAppliedPath())
-		w.clientSide = append(w.clientSide, isClientSide)
 	}
 	if err := w.visit(s); err != nil {
 		return nil, err

@@ -1,9 +1,6 @@
 package ownership
 
-import (
-	"iter"
-	"slices"
-)
+import "slices"
 
 // field returns the field at a position, with its owner.
 func (w *fieldWalk) field(s position) Field {
@@ -20,55 +17,63 @@ func (w *fieldWalk) field(s position) Field {
 			f.DeclaredValue = s.declared.Text()
 		}
 	}
-	var entries []int
+	members := map[int]bool{}
 	for _, c := range s.claims {
-		if c.isMember {
-			entries = append(entries, c.entry)
+		members[c.entry] = members[c.entry] || c.isMember
+	}
+	var entries []Entry
+	for i, e := range w.entries {
+		if members[i] {
+			entries = append(entries, e)
 		}
 	}
-	slices.Sort(entries)
-	w.setOwner(&f, slices.Compact(entries))
+	w.setOwner(&f, entries)
 	return f
 }
 
-// setOwner sets the field's owner and Entries. entries are the indexes of the entries that contain the field.
-func (w *fieldWalk) setOwner(f *Field, entries []int) {
+// setOwner sets the field's owner and Entries. entries are those that contain the field.
+func (w *fieldWalk) setOwner(f *Field, entries []Entry) {
 	owned, by := w.owner(f, entries)
-	f.Owner = owned
-	if by >= 0 {
-		f.Since = w.entries[by].Time
+	f.Owner, f.Since = owned, by.Time
+	if i := slices.IndexFunc(entries, by.Same); i > 0 {
+		entries = slices.Insert(slices.Delete(entries, i, i+1), 0, by)
 	}
-	for _, i := range entries {
-		f.Entries = append(f.Entries, w.entries[i])
-		if i == by {
-			last := len(f.Entries) - 1
-			copy(f.Entries[1:], f.Entries[:last])
-			f.Entries[0] = w.entries[by]
-		}
-	}
+	f.Entries = entries
 }
 
-// owner returns the field's owner, and the index of the owner's entry, -1 if it has none.
-func (w *fieldWalk) owner(f *Field, entries []int) (owned FieldOwner, by int) {
+// owner returns the field's owner and its entry, the zero Entry if it has none.
+func (w *fieldWalk) owner(f *Field, entries []Entry) (owned FieldOwner, by Entry) {
+	through := func(subresource string) (by Entry, found bool) {
+		i := slices.IndexFunc(entries, func(e Entry) bool { return e.Subresource == subresource })
+		if i < 0 {
+			return by, false
+		}
+		return entries[i], true
+	}
 	if w.context.Autoscaler != "" && w.context.IsScale(f.Path) {
-		return FieldOwner{Kind: Autoscaler, By: w.context.Autoscaler}, w.through("scale", entries)
+		by, _ = through("scale")
+		return FieldOwner{Kind: Autoscaler, By: w.context.Autoscaler}, by
 	}
-	if by := w.through("status", entries); by >= 0 && inStatus(f.Path) {
-		return w.context.statusWriter(w.entries[by].Manager), by
+	if by, found := through("status"); found && inStatus(f.Path) {
+		return w.context.statusWriter(by.Manager), by
 	}
-	named := slices.DeleteFunc(slices.Clone(entries), func(i int) bool { return w.entries[i].isAnonymous() })
-	unrecorded := len(named) == 0 && (len(entries) > 0 || len(w.entries) == 0)
-	without := FieldOwner{Kind: f.ownerWithoutEntry(unrecorded)}
-	rules := w.context.Managers.RulesFor(f.Path)
-	isLast, known := w.applied.isLast(f.Path, f.Value)
-	owned, by = w.context.strongest(f.Path, w.declaring(f, named), without, f.asApplied() || isLast, rules)
-	if known && !isLast && !f.asApplied() && len(named) > 0 {
-		owned = unapplied(owned, rules)
-	}
-	if owned.Kind == Imperative && !w.context.Managers.IsImperative(w.entries[by]) {
+	named := slices.DeleteFunc(slices.Clone(entries), Entry.isAnonymous)
+	of := managedField{path: f.Path, without: f.ownerWithoutEntry(len(named) == 0 && (len(entries) > 0 || len(w.entries) == 0))}
+	of.rules = w.context.Managers.RulesFor(f.Path)
+	of.isApplied, of.isOther = w.applied.status(f.Path, f.Value, f.asApplied())
+	of.isOther = of.isOther && len(named) > 0
+	of.entries = slices.DeleteFunc(named, func(e Entry) bool { return f.Declared == Lacks && w.isClientSide(e) })
+	owned, by = w.context.ownerOf(of)
+	if owned.Kind == Imperative && !w.context.Managers.IsImperative(by) {
 		owned.Kind = Other
 	}
 	return owned, by
+}
+
+// isClientSide reports whether an entry is that of the client-side applier that wrote the last-applied configuration. If that lacks a
+// field of the entry, the API server set it by defaulting.
+func (w *fieldWalk) isClientSide(e Entry) bool {
+	return e.Operation == OperationUpdate && w.context.Managers.IsApplier(e) && e.Contains(LastAppliedPath())
 }
 
 // ownerWithoutEntry returns the owner of a field for which no entry names one. unrecorded reports whether a manager has written
@@ -84,18 +89,6 @@ func (f *Field) ownerWithoutEntry(unrecorded bool) Owner {
 	}
 }
 
-// declaring returns the entries at the given indexes without a client-side applier's for a field that the last-applied configuration
-// lacks: the API server set it by defaulting.
-func (w *fieldWalk) declaring(f *Field, entries []int) iter.Seq2[int, Entry] {
-	return func(yield func(int, Entry) bool) {
-		for _, i := range entries {
-			if isDefault := w.clientSide[i] && f.Declared == Lacks; !isDefault && !yield(i, w.entries[i]) {
-				return
-			}
-		}
-	}
-}
-
 // asApplied reports whether live has the value of the last-applied configuration, as the API server stores it.
 func (f *Field) asApplied() bool {
 	return f.declaredAsIs() || f.Declared == Sets && asDeclared(f.Path, f.Value, f.DeclaredValue)
@@ -103,16 +96,6 @@ func (f *Field) asApplied() bool {
 
 // declaredAsIs reports whether live has the value of the last-applied configuration.
 func (f *Field) declaredAsIs() bool { return f.Declared == Sets && f.DeclaredValue == nil }
-
-// through returns the first of the entries that was written through a subresource, -1 if there is none.
-func (w *fieldWalk) through(subresource string, entries []int) int {
-	for _, i := range entries {
-		if w.entries[i].Subresource == subresource {
-			return i
-		}
-	}
-	return -1
-}
 
 // statusWriter returns the owner of a field that a manager wrote through the status subresource: a controller, unless the
 // manager is listed as imperative.

@@ -49,9 +49,7 @@ func linesOf(fields ownership.Fields) []string {
 			managers = append(managers, strings.TrimSuffix(h.Manager+"/"+h.Operation+"/"+h.Subresource, "/"))
 		}
 		line := fmt.Sprintf("%s=%s %s %s %s %v", f.Path, f.Value, f.Owner.Kind, f.Owner.By, f.Since, managers)
-		if f.Declared != ownership.Lacks {
-			line += " " + f.Declared.String()
-		}
+		line += []string{"", " sets it", " null"}[f.Declared]
 		if f.DeclaredValue != nil {
 			line += " to " + string(f.DeclaredValue)
 		}

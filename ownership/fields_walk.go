@@ -14,13 +14,12 @@ import (
 
 // fieldWalk visits a live object, its last-applied configuration and the field sets of its managedFields together.
 type fieldWalk struct {
-	context    ObjectContext
-	applied    appliedValues
-	entries    []Entry
-	clientSide []bool         // which entries are of the client-side applier that wrote the last-applied configuration
-	manifest   *jsontree.Node // the last-applied configuration
-	path       fieldpath.Path // to the current position
-	found      Fields
+	context  ObjectContext
+	applied  appliedValues
+	entries  []Entry
+	manifest *jsontree.Node // the last-applied configuration
+	path     fieldpath.Path // to the current position
+	found    Fields
 }
 
 // position is a path in the object, with the values and the entries at that path.

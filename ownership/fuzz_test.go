@@ -122,6 +122,6 @@ func sameDeclaration(t *testing.T, manifest string) {
 		want = ownership.Sets
 	}
 	if want != declared {
-		t.Errorf("%s: want %s, got %s", manifest, want, declared)
+		t.Errorf("%s: want %d, got %d", manifest, want, declared)
 	}
 }

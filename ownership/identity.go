@@ -25,7 +25,7 @@ func isNeverKept(path fieldpath.Path) bool {
 
 // inStatus reports whether a field is in status, which manifests do not set.
 func inStatus(path fieldpath.Path) bool {
-	return path[0].FieldName != nil && *path[0].FieldName == "status"
+	return isNamed(path[0], "status")
 }
 
 var identityPaths = IdentityPaths()

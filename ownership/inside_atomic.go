@@ -1,7 +1,6 @@
 package ownership
 
 import (
-	"bytes"
 	"slices"
 	"strconv"
 
@@ -26,9 +25,6 @@ const (
 	notUniqueInManifest = "list elements have no unique names in the manifest"
 )
 
-// addAtomic records a leaf of an entry that a rule leads into.
-func (s *search) addAtomic(n *fieldtree.Node) { s.atomic[n] = true }
-
 // addInside adds the fields inside atomic fields that rules name and that objects have. A map of which an entry only contains the map
 // itself is not atomic if another entry contains its keys.
 func (s *search) addInside(accepts func(*Rule) bool, objects ...Object) {
@@ -48,9 +44,9 @@ func (s *search) addInside(accepts func(*Rule) bool, objects ...Object) {
 			continue
 		}
 		path := n.Path()
-		w := insideWalk{search: s, matcher: matcher, atomic: n}
+		at, _ := matcher.follow(path)
 		for _, o := range objects {
-			w.visit(path, o.root.Find(path), matcher.at(path))
+			insideWalk{search: s, matcher: matcher, atomic: n}.visit(path, o.root.Find(path), at)
 		}
 	}
 }
@@ -62,32 +58,20 @@ type insideWalk struct {
 	atomic  *fieldtree.Node
 }
 
-// visit adds the fields at or nested under a path to which patterns lead.
-func (w insideWalk) visit(path fieldpath.Path, value *jsontree.Node, at []*patternNode) {
+// visit adds the fields at or nested under a path to which patterns lead. If rules name something in a list element without a unique
+// name, the list is added as well.
+func (w insideWalk) visit(path fieldpath.Path, value *jsontree.Node, at []*patternTree) {
 	if rules := w.rulesAt(at); len(rules) > 0 && len(path) > w.atomic.Depth() {
 		w.add(path, insideField{atomic: w.atomic, rules: rules})
 		return
 	}
-	if value.Kind() == '[' {
-		w.visitElements(path, value, at)
-		return
-	}
-	for part := range value.Parts() {
-		if next := w.matcher.next(at, "f:"+part.Name()); len(next) > 0 {
-			w.visit(appended(path, fieldpath.FieldNameElement(part.Name())), part, next)
-		}
-	}
-}
-
-// visitElements is visit for a list. If rules name something in an element without a unique name, the list is added as well.
-func (w insideWalk) visitElements(path fieldpath.Path, list *jsontree.Node, at []*patternNode) {
 	var unmatched []*Rule
-	for element := range list.Parts() {
-		named := w.named(list, element, at)
-		if len(named.next) > 0 {
-			w.visit(appended(path, named.name), element, named.next)
+	for part := range value.Parts() {
+		s := w.step(value, part, at)
+		if len(s.next) > 0 {
+			w.visit(append(path[:len(path):len(path)], s.name), part, s.next)
 		} else {
-			unmatched = append(unmatched, w.rulesIn(element, named.unclear)...)
+			unmatched = append(unmatched, w.rulesIn(part, s.unclear)...)
 		}
 	}
 	if len(unmatched) > 0 {
@@ -96,74 +80,64 @@ func (w insideWalk) visitElements(path fieldpath.Path, list *jsontree.Node, at [
 }
 
 // rulesIn returns the rules that name something at or nested under a value to which patterns lead.
-func (w insideWalk) rulesIn(value *jsontree.Node, at []*patternNode) []*Rule {
+func (w insideWalk) rulesIn(value *jsontree.Node, at []*patternTree) []*Rule {
 	rules := w.rulesAt(at)
 	if len(rules) > 0 || len(at) == 0 {
 		return rules
 	}
 	for part := range value.Parts() {
-		var next []*patternNode
-		if value.IsObject() {
-			next = w.matcher.next(at, "f:"+part.Name())
-		} else {
-			named := w.named(value, part, at)
-			next = slices.Concat(named.next, named.unclear)
-		}
-		rules = append(rules, w.rulesIn(part, next)...)
+		s := w.step(value, part, at)
+		rules = append(rules, w.rulesIn(part, slices.Concat(s.next, s.unclear))...)
 	}
 	return inOrder(rules)
 }
 
-// named returns an element with its name.
-func (w insideWalk) named(list, element *jsontree.Node, at []*patternNode) namedElement {
-	named := namedElement{list: list, element: element}
-	for _, n := range at {
-		if !w.matcher.meter.Spend(1 + stepsPerName*len(n.named)) {
-			break
-		}
-		named.follow(n)
-	}
-	return named
+// step is a step to a member or an element: its name, and where that leads to.
+type step struct {
+	name    fieldpath.PathElement
+	next    []*patternTree
+	unclear []*patternTree // after names that do not identify the element
 }
 
 // stepsPerName is what it costs to name an element, in steps of the meter.
 const stepsPerName = 64
 
-// namedElement is an element of a list, with its name and where that leads to.
-type namedElement struct {
-	list, element *jsontree.Node
-
-	name    fieldpath.PathElement
-	next    []*patternNode
-	unclear []*patternNode // after names that do not identify the element
-}
-
-// follow adds where patterns lead to: [name="a"], [name=*], [0] and [*], which identifies the only element.
-func (e *namedElement) follow(n *patternNode) {
-	for _, named := range n.named {
-		name, ok := e.element.KeyOf(named.names)
-		identifies := ok && e.list.Count(name) == 1
-		e.add(name, named.any, identifies)
-		if key, err := fieldpath.SerializePathElement(name); ok && err == nil {
-			e.add(name, n.byKey[key], identifies)
-		}
+// step follows the patterns to a member of an object, or to an element of a list: [name="a"], [name=*], [0] and [*], which identifies the
+// only element.
+func (w insideWalk) step(in, part *jsontree.Node, at []*patternTree) (s step) {
+	if in.IsObject() {
+		return step{name: fieldpath.FieldNameElement(part.Name()), next: w.matcher.next(at, "f:"+part.Name())}
 	}
-	index := fieldpath.IndexElement(e.element.Index())
-	e.add(index, n.byKey["i:"+strconv.Itoa(e.element.Index())], true)
-	e.add(index, n.any, e.list.Len() == 1)
+	index := fieldpath.IndexElement(part.Index())
+	for _, n := range at {
+		if !w.matcher.meter.Spend(1 + stepsPerName*len(n.named)) {
+			break
+		}
+		for _, wildcard := range n.named {
+			name, ok := part.KeyOf(namesIn(wildcard))
+			identifies := ok && in.Count(name) == 1
+			s.add(name, n.after(wildcard), identifies)
+			if key, err := fieldpath.SerializePathElement(name); ok && err == nil {
+				s.add(name, n.after(key), identifies)
+			}
+		}
+		s.add(index, n.after("i:"+strconv.Itoa(part.Index())), true)
+		s.add(index, n.after(anyElement), in.Len() == 1)
+	}
+	return s
 }
 
 // add adds a name, if it leads anywhere. One by which users know the element goes before an index.
-func (e *namedElement) add(name fieldpath.PathElement, to *patternNode, identifies bool) {
+func (s *step) add(name fieldpath.PathElement, to *patternTree, identifies bool) {
 	switch {
 	case to == nil:
 	case !identifies:
-		e.unclear = append(e.unclear, to)
-	case len(e.next) == 0 || e.name.Index != nil:
-		e.name = name
+		s.unclear = append(s.unclear, to)
+	case len(s.next) == 0 || s.name.Index != nil:
+		s.name = name
 		fallthrough
 	default:
-		e.next = append(e.next, to)
+		s.next = append(s.next, to)
 	}
 }
 
@@ -175,7 +149,7 @@ func (w insideWalk) add(path fieldpath.Path, field insideField) {
 }
 
 // rulesAt returns the accepted rules with a pattern that ends at one of the nodes.
-func (w insideWalk) rulesAt(at []*patternNode) (rules []*Rule) {
+func (w insideWalk) rulesAt(at []*patternTree) (rules []*Rule) {
 	for _, n := range at {
 		for _, end := range n.ends {
 			if w.matcher.meter.Spend(1) && w.matcher.accepts(end) {
@@ -186,45 +160,28 @@ func (w insideWalk) rulesAt(at []*patternNode) (rules []*Rule) {
 	return inOrder(rules)
 }
 
-// appended returns a path with another element. It never shares memory with another path.
-func appended(path fieldpath.Path, element fieldpath.PathElement) fieldpath.Path {
-	return append(path[:len(path):len(path)], element)
-}
-
-// fieldInside returns a contested field inside an atomic field; ok is false if no controller has written the atomic field, or if the
-// manifest sets nothing of its kind.
-func (s *search) fieldInside(n *fieldtree.Node, in *insideField) (c ContestedField, ok bool) {
-	is, sent := s.inLive.Of(n), s.inIncoming.Of(n)
-	if s.inIncoming.Of(in.atomic).Kind() != s.inLive.Of(in.atomic).Kind() {
-		return c, false
+// unmatched returns why the list elements that a field is in cannot be matched one to one between live and incoming, empty if they can.
+// The API server allows several elements with the same key in some lists. Inside an atomic field, an index names an element if both
+// lists have the same length, and no other element of live can have the same counterpart in incoming.
+func (s *search) unmatched(n *fieldtree.Node, isChanged bool) string {
+	in := s.inside[n]
+	if in != nil && in.unmatched {
+		return notUnique
 	}
-	c = ContestedField{Path: n.Path(), Atomic: in.atomic.Path(), Live: is.Text(), Incoming: sent.Text()}
-	switch {
-	case in.unmatched:
-		c.Unmatched = notUnique
-	case c.Changed() && !s.isMatched(n, in):
-		c.Unmatched = notUniqueInManifest
-	}
-	c.Declared = s.declaredInside(in, c.Path, is, sent)
-	c.Removed = c.Changed() && sent == nil
-	c.Owner = s.ruledOwner(n, c, in.rules)
-	s.applied.setEdited(&c, in.rules, s.inBase.Of(n).Text())
-	return c, c.Owner.Kind >= Controller && (c.Unmatched == "" || c.Changed())
-}
-
-// isMatched reports whether the elements that a field is in have unique names in incoming as well, and no other element of live has
-// the same counterpart there. An index names an element if both lists have the same length.
-func (s *search) isMatched(n *fieldtree.Node, in *insideField) bool {
-	for ; n != in.atomic; n = n.Parent() {
-		list, element := s.inIncoming.Of(n.Parent()), s.inIncoming.Of(n)
-		switch {
-		case n.IsField() || element == nil:
-		case n.Element.Index != nil && list.Len() != s.inLive.Of(n.Parent()).Len(), n.Element.Key != nil && list.Count(n.Element) > 1,
-			s.counterparts()[element] != s.inLive.Of(n):
-			return false
+	for ; n != nil && isChanged; n = n.Parent() {
+		if in != nil && n == in.atomic {
+			in = nil // from here, managedFields name the elements
+		}
+		if n.IsField() || s.inIncoming.Of(n) == nil {
+			continue
+		}
+		list := s.inIncoming.Of(n.Parent())
+		isShared := in != nil && (n.Element.Index != nil && list.Len() != s.inLive.Of(n.Parent()).Len() || s.counterparts()[s.inIncoming.Of(n)] != s.inLive.Of(n))
+		if isShared || n.Element.Key != nil && list.Count(n.Element) > 1 {
+			return notUniqueInManifest
 		}
 	}
-	return true
+	return ""
 }
 
 // counterparts returns the elements of live by those of incoming that have the same name, nil for one with several: rules can name
@@ -247,18 +204,4 @@ func (s *search) counterparts() map[*jsontree.Node]*jsontree.Node {
 		}
 	}
 	return s.matched
-}
-
-// declaredInside returns how the manifests declare a field inside an atomic field. Who sets the latter sets all that it contains.
-func (s *search) declaredInside(in *insideField, path fieldpath.Path, live, incoming *jsontree.Node) Declared {
-	m, atomic := s.write.Manifests, in.atomic.Path()
-	switch {
-	case m.sender.ServerSide():
-		return Declared{Manifest: setsIf(incoming != nil && m.sender.Entry.Contains(atomic)), Base: setsIf(m.was.Contains(atomic))}
-	case !m.Recorded:
-		changed := !bytes.Equal(incoming.Text(), live.Text())
-		return Declared{Manifest: setsIf(incoming != nil && (changed || m.gains(atomic)))}
-	default:
-		return m.On(path)
-	}
 }

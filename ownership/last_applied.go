@@ -14,13 +14,6 @@ import (
 // ErrLastApplied is returned for a last-applied annotation that is not a valid JSON object.
 var ErrLastApplied = errors.New("annotation " + LastAppliedAnnotation + " cannot be read")
 
-// lastApplied is an object's last-applied configuration, which is read when it is first needed, and once.
-type lastApplied struct {
-	isRead   bool
-	manifest *jsontree.Node
-	err      error
-}
-
 // LastApplied returns the value of LastAppliedAnnotation; ok is false if the object does not have it.
 func (o Object) LastApplied() (text string, ok bool) {
 	return o.annotation(LastAppliedAnnotation).String()
@@ -31,14 +24,11 @@ func (o Object) LastAppliedManifest() (*jsontree.Node, error) {
 	if !o.Present() {
 		return nil, nil //nolint:nilnil // a nil Node is a missing value
 	}
-	if of := o.applied; !of.isRead {
-		of.isRead = true
-		of.manifest, of.err = readLastApplied(o.annotation(LastAppliedAnnotation))
-	}
-	return o.applied.manifest, o.applied.err
+	return o.lastApplied()
 }
 
-func readLastApplied(annotation *jsontree.Node) (*jsontree.Node, error) {
+func (o Object) readLastApplied() (*jsontree.Node, error) {
+	annotation := o.annotation(LastAppliedAnnotation)
 	if annotation == nil {
 		return nil, nil //nolint:nilnil // a nil Node is a missing value
 	}
@@ -64,7 +54,7 @@ func sameLastApplied(a, b Object) bool {
 // Sharing returns the object with the last-applied configuration of another one if both have the same, so that it is read once.
 func (o Object) Sharing(other Object) Object {
 	if o.Present() && other.Present() && sameLastApplied(o, other) {
-		o.applied = other.applied
+		o.lastApplied = other.lastApplied
 	}
 	return o
 }
@@ -73,6 +63,14 @@ func (o Object) Sharing(other Object) Object {
 type Declared struct {
 	// Manifest is how the manifest applied now declares the field, Base how the one applied before does.
 	Manifest, Base Declaration
+}
+
+// ownerWithoutEntry returns the kind of owner of a field that no managedFields entry contains.
+func (d Declared) ownerWithoutEntry() Owner {
+	if d.Base != Lacks {
+		return Manifest
+	}
+	return Default
 }
 
 // Manifests are the manifest that an applier's write applies, and the base, which it applied before. Where they are recorded
@@ -131,16 +129,22 @@ func (m Managers) othersAnnotation(sender Sender, live []Entry) bool {
 
 // On returns how the manifests declare the field at path. It returns Clears only for client-side apply: the other records
 // do not have null.
-func (m Manifests) On(path fieldpath.Path) Declared { return m.on(path, nil) }
+func (m Manifests) On(path fieldpath.Path) Declared { return m.on(path, nil, nil) }
 
-// on is On for a field that a manifest can also set at another path, nil if there is none.
-func (m Manifests) on(path, alias fieldpath.Path) Declared {
-	if m.sender.ServerSide() {
-		return Declared{Manifest: setsIf(m.sender.Entry.Contains(path)), Base: setsIf(m.was.Contains(path))}
+// on is On for a field that a manifest can also set at another path, the alias, or that is inside an atomic field: a manifest that sets the
+// latter sets all that it contains. Either is nil if there is none.
+func (m Manifests) on(path, alias, atomic fieldpath.Path) Declared {
+	managed, is := path, m.incoming.Value(path)
+	if atomic != nil {
+		managed = atomic
 	}
-	changed := !bytes.Equal(m.incoming.Value(path), m.live.Value(path))
+	isGone := atomic != nil && len(is) == 0
+	if m.sender.ServerSide() {
+		return Declared{Manifest: setsIf(!isGone && m.sender.Entry.Contains(managed)), Base: setsIf(m.was.Contains(managed))}
+	}
+	changed := !bytes.Equal(is, m.live.Value(path))
 	if !m.Recorded {
-		return Declared{Manifest: setsIf(changed || m.gains(path))} // another webhook may have restored the value
+		return Declared{Manifest: setsIf(!isGone && (changed || m.gains(managed)))} // another webhook may have restored the value
 	}
 	declared := Declared{Manifest: declarationIn(m.manifest, path), Base: declarationIn(m.base, path)}
 	if alias != nil && declared.Manifest == Lacks {
@@ -149,7 +153,7 @@ func (m Manifests) on(path, alias fieldpath.Path) Declared {
 	if alias != nil && declared.Base == Lacks {
 		declared.Base = declarationIn(m.base, alias)
 	}
-	if m.sameText() && changed && declared.Manifest == Lacks && len(m.incoming.Value(path)) > 0 {
+	if m.sameText() && changed && declared.Manifest == Lacks && len(is) > 0 {
 		declared.Manifest = Sets // kubectl diff sends a write without the annotation's update
 	}
 	return declared

@@ -27,7 +27,7 @@ func TestManifestsOnClientSideApply(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want.String(), got.String()); diff != "" {
+			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("declaration (-want +got):\n%s", diff)
 			}
 		})

@@ -36,20 +36,29 @@ type Entry struct {
 	// Fields is its fieldsV1, a part of Text; nil if it has none.
 	Fields *jsontree.Node
 
-	of    *surroundings // the object that the entry belongs to, nil if unknown
-	facts *entryFacts   // nil if the object is unknown
-	// hasLastApplied and hasRelease report whether an update's entry contains these annotations (readAnnotations).
-	hasLastApplied, hasRelease bool
+	// of is the object that the entry belongs to, isApplier and isControlled are facts about it; nil if the object is unknown.
+	of                      *surroundings
+	isApplier, isControlled *fact
 }
 
 // Entries returns the entries of metadata.managedFields. The error is ErrManagedFields.
 func (o Object) Entries() ([]Entry, error) {
 	list := o.root.At("metadata", "managedFields")
-	if list == nil {
+	switch {
+	case list == nil:
 		return nil, nil
+	case list.Kind() != '[':
+		return nil, fmt.Errorf("%w: not a list", ErrManagedFields)
 	}
-	entries, err := readEntries(list)
-	return o.withSurroundings(entries), err
+	entries := make([]Entry, 0, list.Len())
+	for element := range list.Parts() {
+		entry, err := readEntry(element)
+		if err != nil {
+			return nil, fmt.Errorf("%w: entry %d: %w", ErrManagedFields, len(entries)+1, err)
+		}
+		entries = append(entries, entry)
+	}
+	return o.withSurroundings(entries), nil
 }
 
 // maxJoined is the maximum number of entries that are joined with others, so that the time stays linear. The API server stores one.
@@ -82,9 +91,7 @@ func (e Entry) and(other Entry) (Entry, error) {
 	if err != nil {
 		return e, err
 	}
-	both, err := e.WithSet(set.Union(more))
-	both.readAnnotations()
-	return both, err
+	return e.WithSet(set.Union(more))
 }
 
 // entryID is the identity of an entry, by which the API server finds it (BuildManagerIdentifier in k8s.io/apimachinery). An Apply
@@ -158,29 +165,7 @@ func CompareEntries(a, b Entry) int {
 
 // EntriesFor returns the entries whose field set contains the field at path or a field nested under it.
 func EntriesFor(entries []Entry, path fieldpath.Path) []Entry {
-	var holders []Entry
-	for _, e := range entries {
-		if e.Contains(path) {
-			holders = append(holders, e)
-		}
-	}
-	return holders
-}
-
-// readEntries reads the entries of a list.
-func readEntries(list *jsontree.Node) ([]Entry, error) {
-	if list.Kind() != '[' {
-		return nil, fmt.Errorf("%w: not a list", ErrManagedFields)
-	}
-	entries := make([]Entry, 0, list.Len())
-	for element := range list.Parts() {
-		entry, err := readEntry(element)
-		if err != nil {
-			return nil, fmt.Errorf("%w: entry %d: %w", ErrManagedFields, len(entries)+1, err)
-		}
-		entries = append(entries, entry)
-	}
-	return entries, nil
+	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return !e.Contains(path) })
 }
 
 func readEntry(entry *jsontree.Node) (Entry, error) {
@@ -202,7 +187,6 @@ func readEntry(entry *jsontree.Node) (Entry, error) {
 	} else if set != nil && !set.IsNull() {
 		return e, fmt.Errorf("fieldsV1: %w", ErrNotAnObject)
 	}
-	e.readAnnotations()
 	return e, nil
 }
 

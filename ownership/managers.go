@@ -68,7 +68,9 @@ func (m Managers) ownsScale(manager string) bool {
 //     the annotation
 //
 // Entries of autoscalers and controllers never do.
-func (m Managers) IsApplier(e Entry) bool {
+func (m Managers) IsApplier(e Entry) bool { return e.isApplier.get(m, e, Managers.readApplier) }
+
+func (m Managers) readApplier(e Entry) bool {
 	switch {
 	case m.isController(e.Manager):
 		return false

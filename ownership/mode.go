@@ -10,18 +10,13 @@ const (
 	ModeEnforce Mode = "enforce"
 )
 
-// ModeOf returns the mode for a text that can be missing: ModeOff if it is, and otherwise as ParseMode.
+// ModeOf returns the mode for a value of ModeAnnotation or ModeLabel, ModeOff if it is not present. For an unknown value it returns
+// ModeWarn, and known is false.
 func ModeOf(text string, present bool) (mode Mode, known bool) {
-	if !present {
+	switch mode = Mode(text); {
+	case !present:
 		return ModeOff, true
-	}
-	return ParseMode(text)
-}
-
-// ParseMode returns the mode for a value of ModeAnnotation or ModeLabel. For an unknown value it returns ModeWarn, and known is false.
-func ParseMode(text string) (mode Mode, known bool) {
-	switch mode = Mode(text); mode {
-	case ModeOff, ModeWarn, ModeEnforce:
+	case mode == ModeOff || mode == ModeWarn || mode == ModeEnforce:
 		return mode, true
 	default:
 		return ModeWarn, false

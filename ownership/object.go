@@ -3,6 +3,7 @@ package ownership
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -30,8 +31,9 @@ var ErrNotAnObject = errors.New("not a JSON object")
 // Object is a Kubernetes object as JSON. The zero Object stands for a missing object. An Object refers to the text that it was read
 // from, which must not change, and is not safe for concurrent use.
 type Object struct {
-	root    *jsontree.Node
-	applied *lastApplied // nil for the zero Object
+	root *jsontree.Node
+	// lastApplied reads the last-applied configuration when it is first needed, and once; nil for the zero Object.
+	lastApplied func() (*jsontree.Node, error)
 }
 
 // ParseObject reads an object from JSON text. For null it returns the zero Object. The error is that of the JSON reader, or
@@ -49,7 +51,9 @@ func ParseObject(text []byte) (Object, error) {
 func ObjectAt(root *jsontree.Node) (Object, error) {
 	switch {
 	case root.IsObject():
-		return Object{root, &lastApplied{}}, nil
+		o := Object{root: root}
+		o.lastApplied = sync.OnceValues(o.readLastApplied)
+		return o, nil
 	case root == nil || root.IsNull():
 		return Object{}, nil
 	default:
@@ -97,9 +101,6 @@ func (o Object) labels() labels.Set {
 	}
 	return set
 }
-
-// Spec returns spec as JSON text, nil if there is none.
-func (o Object) Spec() []byte { return o.root.Member("spec").Text() }
 
 // ManagedFields returns metadata.managedFields as JSON text, nil if there are none.
 func (o Object) ManagedFields() []byte { return o.root.At("metadata", "managedFields").Text() }

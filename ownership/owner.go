@@ -36,18 +36,15 @@ func (o Owner) Decided() Owner {
 }
 
 // String returns the owner's name in docs and messages.
-func (o Owner) String() string { return textOf(ownerNames, o) }
-
-var ownerNames = map[Owner]string{
-	Default: "Default", Manifest: "Manifest", Imperative: "Imperative", Controller: "Controller", Autoscaler: "Autoscaler", Other: "Other",
-}
-
-// textOf returns the name of a kind of owner or writer, or of a declaration.
-func textOf[T comparable](names map[T]string, is T) string {
-	if name, ok := names[is]; ok {
+func (o Owner) String() string {
+	if name, ok := ownerNames[o]; ok {
 		return name
 	}
 	return "Unknown"
+}
+
+var ownerNames = map[Owner]string{
+	Default: "Default", Manifest: "Manifest", Imperative: "Imperative", Controller: "Controller", Autoscaler: "Autoscaler", Other: "Other",
 }
 
 // FieldOwner is the owner of a field.
@@ -74,11 +71,6 @@ const (
 	ImperativeWriter
 )
 
-// String returns the writer's name in docs and messages.
-func (w Writer) String() string { return textOf(writerNames, w) }
-
-var writerNames = map[Writer]string{OtherWriter: "Other", Applier: "Applier", ImperativeWriter: "Imperative"}
-
 // Declaration is how a manifest declares a field.
 type Declaration int
 
@@ -91,8 +83,3 @@ const (
 	// Clears: the manifest sets the field to null.
 	Clears
 )
-
-// String returns the declaration in the words of the decision table.
-func (d Declaration) String() string { return textOf(declarationNames, d) }
-
-var declarationNames = map[Declaration]string{Lacks: "lacks it", Sets: "sets it", Clears: "null"}

@@ -54,11 +54,8 @@ func (e Entry) IsEmpty() bool { return e.Fields.Len() == 0 }
 // the entries do not matter.
 func SameFieldsBut(a, b []Entry, but fieldpath.Path) bool {
 	for p := range Pairs(a, b) {
-		same := p.InLive && p.InIncoming && p.Live.APIVersion == p.Incoming.APIVersion
-		if same && bytes.Equal(p.Live.Fields.Text(), p.Incoming.Fields.Text()) {
-			continue
-		}
-		if !same && p.InLive && p.InIncoming || !sameSets(p.Live, p.Incoming, but) {
+		isOtherVersion := p.InLive && p.InIncoming && p.Live.APIVersion != p.Incoming.APIVersion
+		if isOtherVersion || p.Changed() && !sameSets(p.Live, p.Incoming, but) {
 			return false
 		}
 	}
@@ -100,16 +97,9 @@ func SameTexts(a, b []Entry) bool {
 
 // EncodeEntries returns the entries as the JSON text of metadata.managedFields.
 func EncodeEntries(entries []Entry) []byte {
-	size := len("[]") + len(entries)
-	for _, e := range entries {
-		size += len(e.Text)
-	}
-	text := append(make([]byte, 0, size), '[')
+	texts := make([][]byte, len(entries))
 	for i, e := range entries {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = append(text, e.Text...)
+		texts[i] = e.Text
 	}
-	return append(text, ']')
+	return slices.Concat([]byte("["), bytes.Join(texts, []byte(",")), []byte("]"))
 }

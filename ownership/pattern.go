@@ -3,6 +3,7 @@ package ownership
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // Pattern matches fields and the fields nested under them: a path in which any element can be a wildcard. A wildcard with a Key matches
-// any list element, and names the fields that identify it in a list that has no keys itself (insideAtomic).
+// any list element, and names the fields that identify it in a list that has no keys itself (insideWalk).
 type Pattern []fieldpath.PathElementMatcher
 
 // ParsePattern parses a path as the API server prints it in conflicts, such as
@@ -43,14 +44,48 @@ func ParsePattern(text string) (Pattern, error) {
 	return pattern, nil
 }
 
+// maxErrors is the maximum number of errors that ParseControllerFields reports.
+const maxErrors = 8
+
+// pathInList matches a path of a list that is separated by commas or line breaks, which a path can contain in brackets. A bracket right
+// after one that closes nothing opens nothing.
+var pathInList = regexp.MustCompile(`(?:[^,\n\[\]]|\]\[?|\[(?:[^\]"]|"(?:[^"\\]|\\(?s:.))*"?)*\]?)+`)
+
+// ParseControllerFields parses the value of ControllerFieldsAnnotation: patterns separated by commas or line breaks. It returns
+// the patterns that parse, together with an error about the first few that do not.
+func ParseControllerFields(text string) (patterns []Pattern, err error) {
+	var errs []error
+	for _, part := range pathInList.FindAllString(text, -1) {
+		if strings.TrimSpace(part) == "" {
+			continue
+		}
+		if pattern, err := ParsePattern(part); err == nil {
+			patterns = append(patterns, pattern)
+		} else if len(errs) < maxErrors {
+			errs = append(errs, err)
+		}
+	}
+	return patterns, errors.Join(errs...)
+}
+
+// shortened truncates a text for an error message.
+func shortened(text string) string {
+	const maxLen = 200
+	if len(text) <= maxLen {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxLen], "") + "..."
+}
+
 // isMetadataMap reports whether a pattern is that of the labels or annotations of metadata, whose keys contain dots. The API server and
 // handoff's warnings print them without brackets.
 func (p Pattern) isMetadataMap() bool {
-	if len(p) < 2 {
-		return false
-	}
-	in, last := p[len(p)-2].FieldName, p[len(p)-1].FieldName
-	return in != nil && last != nil && *in == "metadata" && (*last == "labels" || *last == "annotations")
+	return len(p) > 1 && isNamed(p[len(p)-2].PathElement, "metadata") && isNamed(p[len(p)-1].PathElement, "labels", "annotations")
+}
+
+// isNamed reports whether a path element is a field with one of the names.
+func isNamed(element fieldpath.PathElement, names ...string) bool {
+	return element.FieldName != nil && slices.Contains(names, *element.FieldName)
 }
 
 // Matches reports whether the pattern matches the field at path or one of its parents.
@@ -80,44 +115,22 @@ func (p Pattern) IsKey() bool {
 
 // IsNeverKept reports whether no rule keeps any field that the pattern matches (isNeverKept).
 func (p Pattern) IsNeverKept() bool {
-	end := slices.IndexFunc(p, func(m fieldpath.PathElementMatcher) bool { return m.Wildcard })
-	if end < 0 {
-		end = len(p)
-	}
-	literal, _ := p[:end].path()
-	return end > 0 && isNeverKept(literal)
+	literal, _ := p.path()
+	return len(literal) > 0 && isNeverKept(literal)
 }
 
 // isBroad reports whether the pattern matches the whole spec, in which every manifest sets fields.
 func (p Pattern) isBroad() bool {
-	isSpec := p[0].FieldName != nil && *p[0].FieldName == "spec"
-	return p[0].Wildcard || isSpec && (len(p) == 1 || p[1].Wildcard)
+	return p[0].Wildcard || isNamed(p[0].PathElement, "spec") && (len(p) == 1 || p[1].Wildcard)
 }
 
-// patternOf returns the pattern of a path.
-func patternOf(path fieldpath.Path) (pattern Pattern) {
-	for _, element := range path {
-		pattern = append(pattern, fieldpath.PathElementMatcher{PathElement: element})
-	}
-	return pattern
-}
-
-// path returns the path of a pattern without wildcards.
+// path returns the path of a pattern up to its first wildcard; ok reports whether it has none.
 func (p Pattern) path() (path fieldpath.Path, ok bool) {
 	for _, matcher := range p {
 		if matcher.Wildcard {
-			return nil, false
+			return path, false
 		}
 		path = append(path, matcher.PathElement)
 	}
 	return path, true
-}
-
-// shortened truncates a text for an error message.
-func shortened(text string) string {
-	const maxLen = 200
-	if len(text) <= maxLen {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxLen], "") + "..."
 }

@@ -3,6 +3,7 @@ package ownership
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,7 +36,10 @@ func parseElement(text string) (element fieldpath.PathElementMatcher, rest strin
 	}
 }
 
-var errNotOne = errors.New("write another path on its own, and a name with a space, a comma or a slash in brackets and quotes")
+var (
+	errNotOne = errors.New("write another path on its own, and a name with a space, a comma or a slash in brackets and quotes")
+	errOpen   = errors.New("the closing bracket is missing")
+)
 
 func fieldMatcher(name string) fieldpath.PathElementMatcher {
 	if name == "*" {
@@ -44,6 +48,10 @@ func fieldMatcher(name string) fieldpath.PathElementMatcher {
 	return fieldpath.PathElementMatcher{PathElement: fieldpath.FieldNameElement(name)}
 }
 
+// bracketed matches a part of the text in brackets: key="value", key=*, ="value" or a scalar. Its groups are the key, the equals sign,
+// and the value.
+var bracketed = regexp.MustCompile(`^(?:([^="\],]*)(=))?(\*|"(?:[^"\\]|\\(?s:.))*"?|[^,\]]*)`)
+
 // parseBrackets parses [*], ["field name"], [="value"], [0], [key="value",key=1] and [key=*,nested.key=*].
 func parseBrackets(text string) (element fieldpath.PathElementMatcher, rest string, err error) {
 	if after, ok := strings.CutPrefix(text, "[*]"); ok {
@@ -51,111 +59,67 @@ func parseBrackets(text string) (element fieldpath.PathElementMatcher, rest stri
 	}
 	var keys value.FieldList
 	for rest = text[1:]; ; rest = rest[1:] {
-		var part bracketed
-		if part, rest, err = parseBracketed(rest); err != nil {
+		part := bracketed.FindStringSubmatch(rest)
+		rest = rest[len(part[0]):]
+		key, isValue, isAny := part[1], part[2] != "", part[1] != "" && part[3] == "*"
+		is, isScalar := scalarOf(part[3])
+		switch {
+		case strings.Contains("."+key+".", "..") && key != "" || strings.Contains(key, " "):
+			err = fmt.Errorf("a key is not the name of a field: %q", key)
+		case !isScalar && !isAny:
+			err = errors.New("expected a quoted string, a number, true or false")
+		case rest == "":
+			err = errOpen
+		case key == "" && len(keys) > 0:
+			err = errors.New("brackets must contain either keys with their values, or one name, value or index")
+		case key == "":
+			element.PathElement, err = alone(is, isValue)
+			if err == nil && rest[0] != ']' {
+				err = errOpen
+			}
+			return element, rest[1:], err
+		case len(keys) > 0 && isAny != element.Wildcard:
+			err = errors.New("the values in brackets must all be *, or none")
+		case slices.ContainsFunc(keys, func(other value.Field) bool { return other.Name == key }):
+			err = fmt.Errorf("the key %s is there twice; delete one of them", key)
+		case rest[0] != ']' && rest[0] != ',':
+			err = errors.New("a comma or the closing bracket is missing")
+		}
+		if err != nil {
 			return element, "", err
 		}
-		switch {
-		case part.key == "" && len(keys) > 0:
-			return element, "", errors.New("brackets must contain either keys with their values, or one name, value or index")
-		case part.key == "":
-			return part.alone(rest)
-		}
-		isAny := part.value == nil
-		if len(keys) > 0 && isAny != element.Wildcard {
-			return element, "", errors.New("the values in brackets must all be *, or none")
-		}
-		if slices.ContainsFunc(keys, func(other value.Field) bool { return other.Name == part.key }) {
-			return element, "", fmt.Errorf("the key %s is there twice; delete one of them", part.key)
-		}
-		keys, element.Wildcard = append(keys, value.Field{Name: part.key, Value: part.value}), isAny
-		switch rest[0] {
-		case ']':
+		keys, element.Wildcard = append(keys, value.Field{Name: key, Value: is}), isAny
+		if rest[0] == ']' {
 			keys.Sort()
 			element.Key = &keys
 			return element, rest[1:], nil
-		case ',':
-		default:
-			return element, "", errors.New("a comma or the closing bracket is missing")
 		}
 	}
 }
 
-// bracketed is a part of the text in brackets: key="value", key=*, ="value" or a scalar.
-type bracketed struct {
-	key     string      // empty if there is none
-	afterEq bool        // the value follows a "="
-	value   value.Value // nil for *
-}
-
-// parseBracketed parses one part. The rest, which begins with the character after the part, is not empty.
-func parseBracketed(text string) (part bracketed, rest string, err error) {
-	if at := strings.IndexAny(text, `="],`); at >= 0 && text[at] == '=' {
-		part.key, part.afterEq, text = text[:at], true, text[at+1:]
-	}
-	if part.key != "" && (strings.Contains("."+part.key+".", "..") || strings.Contains(part.key, " ")) {
-		return part, "", fmt.Errorf("a key is not the name of a field: %q", part.key)
-	}
-	if after, ok := strings.CutPrefix(text, "*"); ok && part.key != "" {
-		rest = after
-	} else if part.value, rest, err = parseScalar(text); err != nil {
-		return part, "", err
-	}
-	if rest == "" {
-		return part, "", errors.New("the closing bracket is missing")
-	}
-	return part, rest, nil
-}
-
-// alone returns the path element for a part without a key: a value of a set after "=", else a field name or an index.
-func (b bracketed) alone(rest string) (element fieldpath.PathElementMatcher, after string, err error) {
+// alone returns the path element for a scalar without a key: a value of a set after an equals sign, else a field name or an index.
+func alone(is value.Value, isValue bool) (element fieldpath.PathElement, err error) {
 	switch {
-	case b.afterEq:
-		element.PathElement = fieldpath.ValueElement(b.value)
-	case b.value.IsString():
-		element.PathElement = fieldpath.FieldNameElement(b.value.AsString())
-	case b.value.IsInt() && b.value.AsInt() >= 0:
-		element.PathElement = fieldpath.IndexElement(int(b.value.AsInt()))
+	case isValue:
+		return fieldpath.ValueElement(is), nil
+	case is.IsString():
+		return fieldpath.FieldNameElement(is.AsString()), nil
+	case is.IsInt() && is.AsInt() >= 0:
+		return fieldpath.IndexElement(int(is.AsInt())), nil
 	default:
-		return element, "", errors.New("brackets must contain a key, a quoted name, an index or *")
+		return element, errors.New("brackets must contain a key, a quoted name, an index or *")
 	}
-	if rest[0] != ']' {
-		return element, "", errors.New("the closing bracket is missing")
-	}
-	return element, rest[1:], nil
 }
 
-// parseScalar parses the JSON scalar at the beginning of text.
-func parseScalar(text string) (v value.Value, rest string, err error) {
-	end := scalarEnd(text)
-	raw := jsontext.Value(text[:end])
+// scalarOf returns the value of a JSON scalar; ok is false for any other text.
+func scalarOf(text string) (v value.Value, ok bool) {
+	raw := jsontext.Value(text)
 	if !raw.IsValid() || raw.Kind() == '{' || raw.Kind() == '[' {
-		return nil, "", errors.New("expected a quoted string, a number, true or false")
+		return nil, false
 	}
-	rest = text[end:]
-	if n, err := strconv.ParseInt(text[:end], 10, 32); err == nil {
-		return value.NewValueInterface(n), rest, nil
+	if n, err := strconv.ParseInt(text, 10, 32); err == nil {
+		return value.NewValueInterface(n), true
 	}
-	v, err = value.FromJSON(raw)
-	return v, rest, err
-}
-
-// scalarEnd returns the index after the scalar at the beginning of text: after the closing quote of a string, or else before
-// the next comma or bracket.
-func scalarEnd(text string) int {
-	if !strings.HasPrefix(text, `"`) {
-		if end := strings.IndexAny(text, ",]"); end >= 0 {
-			return end
-		}
-		return len(text)
-	}
-	for i := 1; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(text)
+	v, err := value.FromJSON(raw)
+	return v, err == nil
 }

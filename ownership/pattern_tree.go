@@ -1,32 +1,17 @@
 package ownership
 
 import (
-	"cmp"
-	"iter"
 	"slices"
 	"strings"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
 )
 
-// patternTree is a prefix tree of patterns, by which a field set is matched against all of them in one pass.
-type patternTree struct{ root patternNode }
-
-type patternNode struct {
-	byKey map[string]*patternNode // by the path element as managedFields encode it
-	any   *patternNode            // after a wildcard
+// patternTree is a node of a prefix tree of patterns, by which a field set is matched against all of them in one pass.
+type patternTree struct {
+	next  map[string]*patternTree // by the path element as managedFields encode it, or as wildcard returns it
+	named []string                // the wildcards of the ways in which patterns name elements of a list, in their order
 	ends  []patternEnd
-
-	// named are the ways in which the patterns name elements of a list, in their order and by their names.
-	named   []*elementNames
-	byNames map[string]*elementNames
-}
-
-// elementNames are the names of the fields that identify an element, as in [name=*] and [name="a"].
-type elementNames struct {
-	names []string
-	any   *patternNode // after a wildcard with these names, nil if there is none
 }
 
 // patternEnd is the end of a pattern.
@@ -35,88 +20,83 @@ type patternEnd struct {
 	broad bool  // Pattern.isBroad
 }
 
-func newPatternTree(patterns []Pattern) *patternTree {
-	t := &patternTree{}
+// anyElement is the key of a wildcard in a patternTree. The names of the fields that identify an element follow it, as in *name,port.
+const anyElement = "*"
+
+// add adds the patterns of a rule, nil if they are not those of one.
+func (t *patternTree) add(rule *Rule, patterns ...Pattern) {
 	for _, p := range patterns {
-		t.add(p, nil)
-	}
-	return t
-}
-
-// start returns where the empty path leads to.
-func (t *patternTree) start() []*patternNode { return []*patternNode{&t.root} }
-
-func (t *patternTree) addRule(rule *Rule) {
-	for _, p := range rule.Fields {
-		t.add(p, rule)
-	}
-}
-
-func (t *patternTree) add(p Pattern, rule *Rule) {
-	n := &t.root
-	for _, matcher := range p {
-		if n = n.child(matcher); n == nil {
-			return
+		n := t
+		for _, matcher := range p {
+			n = n.child(matcher)
+		}
+		if len(n.ends) == 0 || n.ends[len(n.ends)-1].rule != rule { // a rule can list a path twice
+			n.ends = append(n.ends, patternEnd{rule, p.isBroad()})
 		}
 	}
-	if last := len(n.ends) - 1; last < 0 || n.ends[last].rule != rule { // a rule can list a path twice
-		n.ends = append(n.ends, patternEnd{rule, p.isBroad()})
-	}
 }
 
-// child returns the node after another element of a pattern, which it adds if there is none; nil for one that cannot be encoded.
-func (n *patternNode) child(matcher fieldpath.PathElementMatcher) *patternNode {
+// addPath adds a path, which is not that of a rule.
+func (t *patternTree) addPath(path fieldpath.Path) {
+	for _, element := range path {
+		t = t.child(fieldpath.PathElementMatcher{PathElement: element})
+	}
+	t.ends = append(t.ends, patternEnd{})
+}
+
+// child returns the node after another element of a pattern, which it adds if there is none.
+func (t *patternTree) child(matcher fieldpath.PathElementMatcher) *patternTree {
+	key := anyElement
 	if matcher.Key != nil {
-		named := n.namedBy(*matcher.Key)
-		if matcher.Wildcard {
-			named.any = cmp.Or(named.any, &patternNode{})
-			return named.any
+		names := make([]string, len(*matcher.Key))
+		for i, field := range *matcher.Key {
+			names[i] = field.Name
+		}
+		key += strings.Join(names, ",")
+		if t.next[key] == nil {
+			t.named = append(t.named, key)
+			t.step(key)
 		}
 	}
-	if matcher.Wildcard {
-		n.any = cmp.Or(n.any, &patternNode{})
-		return n.any
+	if !matcher.Wildcard {
+		key, _ = fieldpath.SerializePathElement(matcher.PathElement) //nolint:errcheck // a pattern that parses can be serialized
 	}
-	key, err := fieldpath.SerializePathElement(matcher.PathElement)
-	if err != nil {
-		return nil
-	}
-	if n.byKey == nil {
-		n.byKey = map[string]*patternNode{}
-	}
-	n.byKey[key] = cmp.Or(n.byKey[key], &patternNode{})
-	return n.byKey[key]
+	return t.step(key)
 }
 
-// namedBy returns the names of a key, which it adds if they are new.
-func (n *patternNode) namedBy(key value.FieldList) *elementNames {
-	names := make([]string, len(key))
-	for i, field := range key {
-		names[i] = field.Name
+// step returns the node after a key, which it adds if there is none.
+func (t *patternTree) step(key string) *patternTree {
+	if t.next == nil {
+		t.next = map[string]*patternTree{}
 	}
-	joined := strings.Join(names, ",")
-	if named := n.byNames[joined]; named != nil {
-		return named
+	if t.next[key] == nil {
+		t.next[key] = &patternTree{}
 	}
-	if n.byNames == nil {
-		n.byNames = map[string]*elementNames{}
-	}
-	named := &elementNames{names: names}
-	n.named, n.byNames[joined] = append(n.named, named), named
-	return named
+	return t.next[key]
 }
+
+// after returns the node after a key, nil if no pattern leads on from there or ends there.
+func (t *patternTree) after(key string) *patternTree {
+	if n := t.next[key]; n != nil && len(n.next)+len(n.ends) > 0 {
+		return n
+	}
+	return nil
+}
+
+// namesIn returns the names of the fields that identify an element, given the key of a wildcard.
+func namesIn(wildcard string) []string { return strings.Split(wildcard[len(anyElement):], ",") }
 
 // patternMatcher is a fieldtree.Matcher. Its state is the nodes that the path so far leads to.
 type patternMatcher struct {
-	start []*patternNode
+	start []*patternTree
 	// accepts reports whether a pattern that ends here matches; nil accepts all.
 	accepts func(patternEnd) bool
 	meter   Meter
 }
 
-func (m patternMatcher) Start() []*patternNode { return m.start }
+func (m patternMatcher) Start() []*patternTree { return m.start }
 
-func (m patternMatcher) Step(at []*patternNode, key string) (next []*patternNode, all, ok bool) {
+func (m patternMatcher) Step(at []*patternTree, key string) (next []*patternTree, all, ok bool) {
 	next = m.next(at, key)
 	if slices.ContainsFunc(next, m.ends) {
 		return nil, true, true
@@ -124,69 +104,42 @@ func (m patternMatcher) Step(at []*patternNode, key string) (next []*patternNode
 	return next, false, len(next) > 0
 }
 
-// next returns the nodes to which one more element leads, also if a pattern ends there.
-func (m patternMatcher) next(at []*patternNode, key string) (next []*patternNode) {
+// next returns the nodes to which one more element leads, as managedFields encode it, also if a pattern ends there.
+func (m patternMatcher) next(at []*patternTree, key string) (next []*patternTree) {
 	if !m.meter.Spend(len(at)) {
 		return nil
 	}
+	follow := func(n *patternTree, key string) {
+		if to := n.after(key); to != nil {
+			next = append(next, to)
+		}
+	}
 	for _, n := range at {
-		next = slices.AppendSeq(next, n.after(key))
+		follow(n, key)
+		follow(n, anyElement)
+		for _, wildcard := range n.named {
+			if strings.HasPrefix(key, "k:") {
+				follow(n, wildcard)
+			}
+		}
 	}
 	return next
 }
 
-// after returns the nodes to which a path element leads, as managedFields encode it.
-func (n *patternNode) after(key string) iter.Seq[*patternNode] {
-	return func(yield func(*patternNode) bool) {
-		if to := n.byKey[key]; to != nil && !yield(to) || n.any != nil && !yield(n.any) || !strings.HasPrefix(key, "k:") {
-			return
-		}
-		for _, named := range n.named {
-			if named.any != nil && !yield(named.any) {
-				return
-			}
-		}
-	}
+func (m patternMatcher) ends(n *patternTree) bool {
+	return slices.ContainsFunc(n.ends, func(end patternEnd) bool { return m.meter.Spend(1) && (m.accepts == nil || m.accepts(end)) })
 }
 
-func (m patternMatcher) ends(n *patternNode) bool {
-	for _, end := range n.ends {
-		if !m.meter.Spend(1) {
-			return false
-		}
-		if m.accepts == nil || m.accepts(end) {
-			return true
-		}
-	}
-	return false
-}
-
-// at returns where a path leads to.
-func (m patternMatcher) at(path fieldpath.Path) []*patternNode {
-	at := m.Start()
+// follow returns where a path leads to, and whether a pattern matches it or one of its parents.
+func (m patternMatcher) follow(path fieldpath.Path) (at []*patternTree, matches bool) {
+	at = m.start
 	for _, element := range path {
 		key, err := fieldpath.SerializePathElement(element)
 		if err != nil {
-			return nil
+			return nil, matches
 		}
 		at = m.next(at, key)
+		matches = slices.ContainsFunc(at, m.ends) || matches
 	}
-	return at
-}
-
-// covers reports whether a pattern matches the field at path or one of its parents.
-func (m patternMatcher) covers(path fieldpath.Path) bool {
-	at := m.Start()
-	for _, element := range path {
-		key, err := fieldpath.SerializePathElement(element)
-		if err != nil {
-			return false
-		}
-		next, all, ok := m.Step(at, key)
-		if all || !ok {
-			return all
-		}
-		at = next
-	}
-	return false
+	return at, matches
 }

@@ -1,6 +1,8 @@
 package ownership
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -105,12 +107,12 @@ func (s *search) isDropped(n *fieldtree.Node, c *ContestedField) bool {
 
 // allocated are the fields of a Service that the API server restores after admission if a write removes them (patchAllocatedValues in
 // k8s.io/kubernetes/pkg/registry/core/service/storage).
-var allocated = newPatternTree(mustParse(
+var allocated = mustParse(
 	".spec.clusterIP", ".spec.clusterIPs", ".spec.healthCheckNodePort", ".spec.ipFamilies", ".spec.ipFamilyPolicy", ".spec.ports[*].nodePort",
-))
+)
 
 func isAllocated(kind schema.GroupKind, path fieldpath.Path) bool {
-	return kind == schema.GroupKind{Kind: "Service"} && patternMatcher{start: allocated.start()}.covers(path)
+	return kind == schema.GroupKind{Kind: "Service"} && slices.ContainsFunc(allocated, func(p Pattern) bool { return p.Matches(path) })
 }
 
 // isBase reports whether live has the value of a field that the base sets.

@@ -1,66 +1,61 @@
 package ownership
 
 import (
-	"iter"
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Resolve returns the owner of the field at path. live are the managedFields of the live object, and base is how the last
-// applied manifest declares the field.
+// managedField is what is known about a field of live. Its owner follows from that.
+type managedField struct {
+	path fieldpath.Path
+	// entries are those that contain the field, without is the kind of its owner if it has none.
+	entries []Entry
+	without Owner
+	// rules are those that assign the field, in their order.
+	rules []*Rule
+	// isApplied reports whether the field has the value that a manifest has set last: the manifest then owns it rather than an imperative
+	// manager. isOther reports that it is known not to have this value.
+	isApplied, isOther bool
+}
+
+// ownerOf returns the owner of a field, and its entry, the zero Entry if it has none. A scaler that references the object goes before
+// (Scaler.Owner).
 //
 // If several managers manage the field, the owner with the highest precedence wins. A manager that changes a value removes
 // the field from all other entries
 // (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management), so a manager other than an applier
 // wrote the current value, and an applier beside it has only set the same value.
-func (c ObjectContext) Resolve(path fieldpath.Path, live []Entry, base Declaration) FieldOwner {
-	if c.Autoscaler != "" && c.IsScale(path) {
-		return FieldOwner{Kind: Autoscaler, By: c.Autoscaler}
-	}
-	return c.resolve(path, EntriesFor(live, path), base, false, c.Managers.RulesFor(path))
-}
-
-// resolve is Resolve for the entries that contain a field, without its autoscaler. asApplied reports whether live has the value that
-// the base sets: the manifest then owns the field rather than an imperative manager. rules are those that assign the field.
-func (c ObjectContext) resolve(path fieldpath.Path, entries []Entry, base Declaration, asApplied bool, rules []*Rule) FieldOwner {
-	owned := FieldOwner{Kind: Default}
-	if base != Lacks {
-		owned.Kind = Manifest
-	}
-	owned, _ = c.strongest(path, slices.All(entries), owned, asApplied, rules)
-	return owned
-}
-
-// strongest returns the owner with the highest precedence, of those that have entries and the one that the field has without any,
-// and the index of its entry, -1 for the latter.
-func (c ObjectContext) strongest(
-	path fieldpath.Path, entries iter.Seq2[int, Entry], without FieldOwner, asApplied bool, rules []*Rule,
-) (owned FieldOwner, by int) {
-	owned, by = without, -1
-	isScale := c.IsScale(path)
-	for i, e := range entries {
-		owner := c.Managers.ownerFor(e, isScale, rules, asApplied)
+//
+// Under a rule for any writer, a value that no manifest has set last is a controller's, also if the only entries are those of
+// appliers: some tools rename the managers of others.
+func (c ObjectContext) ownerOf(f managedField) (owned FieldOwner, by Entry) {
+	owned.Kind = f.without
+	for _, e := range f.entries {
+		owner := c.ownerFor(e, f)
 		if owner.Kind > owned.Kind || owned.By == "" && owner.Kind == owned.Kind {
-			owned, by = owner, i
+			owned, by = owner, e
 		}
+	}
+	anyWriter := slices.IndexFunc(f.rules, (*Rule).AnyWriter)
+	if f.isOther && anyWriter >= 0 && owned.Kind < Controller {
+		return FieldOwner{Kind: Controller, Rule: f.rules[anyWriter].Name}, by
 	}
 	return owned, by
 }
 
-// ownerFor returns the owner for an entry that contains a field. isScale reports whether it is the scale field. rules are those that
-// assign it, and asApplied is as in resolve.
-func (m Managers) ownerFor(e Entry, isScale bool, rules []*Rule, asApplied bool) FieldOwner {
+// ownerFor returns the owner for an entry that contains a field. Rules for any writer do not count for a value that a manifest has set.
+func (c ObjectContext) ownerFor(e Entry, f managedField) FieldOwner {
 	owner := FieldOwner{Kind: Imperative, By: e.Manager}
-	rule := m.writtenBy(rules, e, asApplied)
+	rule := slices.IndexFunc(f.rules, func(r *Rule) bool { return c.Managers.writes(r, e) && (!f.isApplied || !r.AnyWriter()) })
 	switch {
-	case isScale && m.ownsScale(e.Manager):
+	case c.IsScale(f.path) && c.Managers.ownsScale(e.Manager):
 		owner.Kind = Autoscaler
-	case m.IsApplier(e):
+	case c.Managers.IsApplier(e):
 		owner.Kind = Manifest
-	case rule != nil:
-		owner.Kind, owner.Rule = Controller, rule.Name
-	case asApplied:
+	case rule >= 0:
+		owner.Kind, owner.Rule = Controller, f.rules[rule].Name
+	case f.isApplied:
 		owner.Kind = Manifest
 	}
 	return owner

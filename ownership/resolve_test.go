@@ -2,6 +2,7 @@ package ownership_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -11,7 +12,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func TestResolve(t *testing.T) {
+func TestOwners(t *testing.T) {
 	update := func(manager string) string { return entry(manager, "Update", early, ownsReplicas, "") }
 	apply := func(manager string) string { return entry(manager, "Apply", early, ownsReplicas, "") }
 	scale := func(manager string) string { return entry(manager, "Update", "", ownsReplicas, "scale") }
@@ -39,10 +40,6 @@ func TestResolve(t *testing.T) {
 		"a person's command":                                                {scaled, []string{update("kubectl-edit")}, ownership.Lacks, owned(ownership.Imperative, "kubectl-edit")},
 		"a person's kubectl scale":                                          {scaled, []string{scale("kubectl")}, ownership.Lacks, owned(ownership.Imperative, "kubectl")},
 		"a client that no list names":                                       {scaled, []string{update("unknown")}, ownership.Lacks, owned(ownership.Imperative, "unknown")},
-		"entries merged as ancient changes":                                 {scaled, []string{update("ancient-changes")}, ownership.Lacks, owned(ownership.Imperative, "ancient-changes")},
-		"what was before the first apply, whatever the base":                {scaled, []string{update("before-first-apply")}, ownership.Sets, owned(ownership.Imperative, "before-first-apply")},
-		"either of them where a rule names the field":                       {controlled, []string{update("ancient-changes")}, ownership.Sets, owned(ownership.Controller, "ancient-changes")},
-		"either of them beside an autoscaler that targets it":               {targeted, []string{update("ancient-changes")}, ownership.Sets, owned(ownership.Autoscaler, "HorizontalPodAutoscaler/web")},
 		"a person takes precedence over the base":                           {scaled, []string{update("kubectl-edit")}, ownership.Sets, owned(ownership.Imperative, "kubectl-edit")},
 		"a person takes precedence over an applier that set the same value": {scaled, []string{apply("flux"), update("kubectl-edit")}, ownership.Sets, owned(ownership.Imperative, "kubectl-edit")},
 		"whatever the order":                                                {scaled, []string{update("kubectl-edit"), update("helm")}, ownership.Sets, owned(ownership.Imperative, "kubectl-edit")},
@@ -64,7 +61,14 @@ func TestResolve(t *testing.T) {
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got := c.context.Resolve(replicas, entries(t, c.live...), c.base)
+			declares := []string{"{}", `{"spec":{"replicas":3}}`, `{"spec":{"replicas":null}}`}[c.base]
+			fields, err := c.context.Fields(object(t, `{"metadata":{"annotations":{"`+ownership.LastAppliedAnnotation+`":`+quoted(declares)+`},"managedFields":[`+
+				strings.Join(append(c.live, image), ",")+`]},"spec":{"replicas":7}}`))
+			if err != nil || len(fields) < 1 {
+				t.Fatal(fields, err)
+			}
+			got := fields[0].Owner
+			got.Kind = got.Kind.Decided()
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("owned (-want +got):\n%s", diff)
 			}
@@ -79,7 +83,7 @@ func ruled(m ownership.Managers, fields []ownership.Pattern) ownership.Managers 
 }
 
 func names(rule ownership.Rule, group, kind string, path fieldpath.Path) bool {
-	return rule.MatchesKind(group, kind) && slices.ContainsFunc(rule.Fields, func(p ownership.Pattern) bool { return p.Matches(path) })
+	return rule.Matches(schema.GroupKind{Group: group, Kind: kind}, "", ownership.Object{}) && slices.ContainsFunc(rule.Fields, func(p ownership.Pattern) bool { return p.Matches(path) })
 }
 
 func TestRuleFits(t *testing.T) {

@@ -1,6 +1,7 @@
 package ownership
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -49,18 +50,13 @@ type Rule struct {
 	order int // of the rules of one object: the first decides
 }
 
-// MatchesKind reports whether the rule applies to a kind. group is as in an apiVersion, empty for core kinds.
-func (r *Rule) MatchesKind(group, kind string) bool {
-	if group == "" {
-		group = coreGroup
-	}
-	fits := func(want, is string) bool { return want == "" || want == "*" || want == is }
-	return len(r.Kinds) == 0 || slices.ContainsFunc(r.Kinds, func(k schema.GroupKind) bool { return fits(k.Group, group) && fits(k.Kind, kind) })
-}
-
 // Matches reports whether the rule applies to an object of a kind and namespace, which is empty for an object outside namespaces.
 func (r *Rule) Matches(kind schema.GroupKind, namespace string, o Object) bool {
-	return r.MatchesKind(kind.Group, kind.Kind) && (len(r.Namespaces) == 0 || namespace != "" && matches(r.Namespaces, namespace)) &&
+	is := func(want, is string) bool { return want == "" || want == "*" || want == is }
+	isKind := func(k schema.GroupKind) bool {
+		return is(k.Group, cmp.Or(kind.Group, coreGroup)) && is(k.Kind, kind.Kind)
+	}
+	return (len(r.Kinds) == 0 || slices.ContainsFunc(r.Kinds, isKind)) && (len(r.Namespaces) == 0 || namespace != "" && matches(r.Namespaces, namespace)) &&
 		(r.Selector == nil || r.Selector.Matches(o.labels()))
 }
 

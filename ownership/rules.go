@@ -22,7 +22,7 @@ func NewRules(list ...Rule) Rules {
 		rule := list[i]
 		rule.order = i
 		r.list = append(r.list, &rule)
-		r.tree.addRule(&rule)
+		r.tree.add(&rule, rule.Fields...)
 	}
 	return r
 }
@@ -35,58 +35,40 @@ func (r Rules) Remember() bool { return slices.ContainsFunc(r.list, (*Rule).reme
 func (r Rules) For(kind schema.GroupKind, namespace string, o Object) (of ObjectRules, unread error) {
 	for _, rule := range r.list {
 		if rule.Matches(kind, namespace, o) {
-			of.add(rule)
+			of.rules = append(of.rules, rule)
 		}
 	}
 	if len(of.rules) > 0 {
-		of.start = r.tree.start()
+		of.start = append(of.start, r.tree)
 	}
-	text, ok := o.ControllerFields()
-	if !ok {
-		return of, nil
-	}
+	text, _ := o.ControllerFields()
 	fields, unread := ParseControllerFields(text)
 	if len(fields) > 0 {
 		own := &Rule{Name: ControllerFieldsAnnotation, Fields: fields, order: math.MaxInt}
 		tree := &patternTree{}
-		tree.addRule(own)
-		of.add(own)
-		of.start = append(of.start, &tree.root)
+		tree.add(own, fields...)
+		of.rules, of.start = append(of.rules, own), append(of.start, tree)
 	}
 	return of, unread
 }
 
 // ObjectRules are the rules for one object. The zero value has none.
 type ObjectRules struct {
-	rules    []*Rule
-	isActive map[*Rule]bool
-	start    []*patternNode // where the empty path leads to, in trees that may have patterns of other rules
-}
-
-func (o *ObjectRules) add(rule *Rule) {
-	if o.isActive == nil {
-		o.isActive = map[*Rule]bool{}
-	}
-	o.rules, o.isActive[rule] = append(o.rules, rule), true
+	rules []*Rule
+	start []*patternTree // which may have patterns of other rules
 }
 
 // matcher returns a matcher of the fields of those rules that are accepted.
 func (o ObjectRules) matcher(meter Meter, accepts func(*Rule) bool) patternMatcher {
-	return patternMatcher{start: o.start, meter: meter, accepts: func(end patternEnd) bool { return o.isActive[end.rule] && accepts(end.rule) }}
+	return patternMatcher{start: o.start, meter: meter, accepts: func(end patternEnd) bool { return slices.Contains(o.rules, end.rule) && accepts(end.rule) }}
 }
 
 // covering returns the rules that assign a field, in their order. If the meter ends the work, the result is not valid.
 func (o ObjectRules) covering(path fieldpath.Path, meter Meter) (rules []*Rule) {
-	if len(o.start) == 0 {
-		return nil
-	}
-	m := patternMatcher{start: o.start, meter: meter, accepts: func(end patternEnd) bool {
-		if o.isActive[end.rule] {
-			rules = append(rules, end.rule)
-		}
+	o.matcher(meter, func(rule *Rule) bool {
+		rules = append(rules, rule)
 		return false // look for more
-	}}
-	m.covers(path)
+	}).follow(path)
 	return inOrder(rules)
 }
 
@@ -113,13 +95,11 @@ func (m Managers) writes(r *Rule, e Entry) bool {
 
 // IsEditable reports whether the rule by which a controller owns a field lets a new value in the manifest win (EditApply).
 func (m Managers) IsEditable(field fieldpath.Path, owner FieldOwner) bool {
-	return owner.isEditable(m.RulesFor(field))
+	return slices.ContainsFunc(m.RulesFor(field), owner.isEditableBy)
 }
 
-// isEditable is IsEditable for the rules that assign the field.
-func (o FieldOwner) isEditable(rules []*Rule) bool {
-	return slices.ContainsFunc(rules, func(r *Rule) bool { return r.Name == o.Rule && r.Edit == EditApply })
-}
+// isEditableBy reports whether the rule is that of the owner, and lets a new value in the manifest win.
+func (o FieldOwner) isEditableBy(r *Rule) bool { return r.Name == o.Rule && r.Edit == EditApply }
 
 // RulesInside returns the rules that name fields inside an atomic field, and of which one of its managers is a writer, in their order.
 func (m Managers) RulesInside(atomic fieldpath.Path, entries []Entry) (inside []*Rule) {
@@ -130,14 +110,4 @@ func (m Managers) RulesInside(atomic fieldpath.Path, entries []Entry) (inside []
 		}
 	}
 	return inside
-}
-
-// writtenBy returns the first of the rules of which an entry's manager is a writer, nil if there is none. Rules for any writer do not
-// count for a field that has the value that its manifest set last (asApplied).
-func (m Managers) writtenBy(rules []*Rule, e Entry, asApplied bool) *Rule {
-	i := slices.IndexFunc(rules, func(r *Rule) bool { return m.writes(r, e) && (!asApplied || !r.AnyWriter()) })
-	if i < 0 {
-		return nil
-	}
-	return rules[i]
 }

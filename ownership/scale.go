@@ -43,7 +43,12 @@ func (s scaleFacts) isUnset() bool {
 }
 
 // in returns the path of the field in the API version of an entry.
-func (s scaleFacts) in(e Entry) fieldpath.Path { return s.context.scaleIn(e, s.write) }
+func (s scaleFacts) in(e Entry) fieldpath.Path {
+	if c := s.context; c.Managers.Scale == nil || !s.write.InOtherVersion(e) {
+		return c.Scale
+	}
+	return s.context.Managers.Scale(e.APIVersion)
+}
 
 // declare sets how the manifests declare the field.
 func (s scaleFacts) declare() {
@@ -96,22 +101,17 @@ func (s scaleFacts) owner(offAtZero bool, applied appliedValues) FieldOwner {
 			managers = append(managers, e)
 		}
 	}
-	isBase := len(base) > 0 && sameValue(f.Live, base)
+	isBase := sameValue(base, f.Live)
 	rules := c.Managers.RulesFor(f.Path)
 	if len(rules) > 0 && len(managers) == 0 && !isBase && string(f.Live) != defaultReplicas {
 		// A write of 0 through /scale leaves no entry, and neither do later ones.
 		return FieldOwner{Kind: Controller, Rule: rules[0].Name}
 	}
-	isLast, _ := applied.isLast(f.Path, f.Live)
-	return c.resolve(f.Path, managers, f.Declared.Base, isBase || isLast, rules)
-}
-
-// scaleIn returns the path of the scale field in the API version of an entry.
-func (c ObjectContext) scaleIn(e Entry, w Write) fieldpath.Path {
-	if c.Managers.Scale == nil || !w.InOtherVersion(e) {
-		return c.Scale
-	}
-	return c.Managers.Scale(e.APIVersion)
+	isApplied, isOther := applied.status(f.Path, f.Live, isBase)
+	owner, _ := c.ownerOf(managedField{
+		path: f.Path, entries: managers, without: f.Declared.ownerWithoutEntry(), rules: rules, isApplied: isApplied, isOther: isOther,
+	})
+	return owner
 }
 
 // baseValue returns the value of the field at path in the last-applied annotation of live, nil if there is none.

@@ -115,7 +115,7 @@ func TestSentByKnowsAppliersByWhatTheyWrite(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			if got := sentBy(t, c.manager, c.live, c.incoming); got != c.want {
-				t.Errorf("writer: want %s, got %s", c.want, got)
+				t.Errorf("writer: want %d, got %d", c.want, got)
 			}
 		})
 	}
@@ -177,7 +177,7 @@ func TestSentByKnowsManifestsOfServerSideApply(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			got := sentBy(t, c.manager, deploymentOf("", "", c.live...), deploymentOf("", "", c.incoming...))
 			if got != c.want {
-				t.Errorf("writer: want %s, got %s", c.want, got)
+				t.Errorf("writer: want %d, got %d", c.want, got)
 			}
 		})
 	}

@@ -23,28 +23,16 @@ type unit struct {
 var podTemplates = []string{".spec.template", ".spec.jobTemplate.spec.template"}
 
 // units are the units of row 3, and unitTree their patterns. The manifest wins in every other field (row 5).
-var (
-	units    = allUnits()
-	unitTree = treeOf(units)
-)
+var units, unitTree = allUnits()
 
-func treeOf(units []unit) *patternTree {
-	patterns := make([]Pattern, len(units))
-	for i := range units {
-		patterns[i] = units[i].parsed
-	}
-	return newPatternTree(patterns)
-}
-
-func allUnits() []unit {
-	all := make([]unit, 0, 5+6*len(podTemplates))
-	all = append(all, []unit{
+func allUnits() (all []unit, tree *patternTree) {
+	all = []unit{
 		{pattern: ".metadata.labels.*", inMap: true},
 		{pattern: ".metadata.annotations.*", inMap: true},
 		{pattern: ".data.*", kinds: []string{"ConfigMap.", "Secret."}, inMap: true},
 		{pattern: ".spec.paused"},
 		{pattern: ".spec.suspend"},
-	}...)
+	}
 	for _, template := range podTemplates {
 		all = append(all,
 			unit{pattern: template + ".metadata.labels.*", inMap: true},
@@ -55,10 +43,12 @@ func allUnits() []unit {
 			unit{pattern: template + ".spec." + serviceAccount},
 		)
 	}
+	tree = &patternTree{}
 	for i := range all {
 		all[i].parsed = mustParse(all[i].pattern)[0]
+		tree.add(nil, all[i].parsed)
 	}
-	return all
+	return all, tree
 }
 
 // mustParse parses patterns that are constants.
@@ -105,20 +95,25 @@ func isOwn(path fieldpath.Path) bool {
 	return name != nil && len(path) > 1 && (strings.HasPrefix(*name, ownPrefix) || *name == LastAppliedAnnotation)
 }
 
+// StringData returns the path in stringData by which the manifest of a Secret can set the field at path in data
+// (k8s.io/api/core/v1, Secret). It returns nil for other kinds and paths.
+func StringData(kind schema.GroupKind, path fieldpath.Path) fieldpath.Path {
+	if kind != (schema.GroupKind{Kind: "Secret"}) || len(path) != 2 || !isNamed(path[0], "data") {
+		return nil
+	}
+	return fieldpath.Path{fieldpath.FieldNameElement("stringData"), path[1]}
+}
+
 // aliasOf returns the other path by which a manifest can set the field at path: stringData for a Secret's data, and the other
 // name of the service account. It returns nil for any other field.
 func aliasOf(kind schema.GroupKind, path fieldpath.Path) fieldpath.Path {
-	last := path[len(path)-1].FieldName
-	other := ""
+	parent, last := path[:len(path)-1:len(path)-1], path[len(path)-1]
 	switch {
-	case last == nil:
-	case *last == serviceAccountName:
-		other = serviceAccount
-	case *last == serviceAccount:
-		other = serviceAccountName
-	}
-	if other == "" {
+	case isNamed(last, serviceAccountName):
+		return append(parent, fieldpath.FieldNameElement(serviceAccount))
+	case isNamed(last, serviceAccount):
+		return append(parent, fieldpath.FieldNameElement(serviceAccountName))
+	default:
 		return StringData(kind, path)
 	}
-	return append(path[:len(path)-1:len(path)-1], fieldpath.FieldNameElement(other))
 }

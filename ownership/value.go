@@ -33,7 +33,7 @@ func asDeclared(path fieldpath.Path, live, declared []byte) bool {
 	if sameValue(live, declared) {
 		return true
 	}
-	at := slices.IndexFunc(path, func(e fieldpath.PathElement) bool { return e.FieldName != nil && *e.FieldName == "resources" })
+	at := slices.IndexFunc(path, func(e fieldpath.PathElement) bool { return isNamed(e, "resources") })
 	switch {
 	case at < 0 || at < len(path)-3:
 		return false
@@ -46,22 +46,17 @@ func asDeclared(path fieldpath.Path, live, declared []byte) bool {
 
 // sameResources reports whether two JSON texts of ResourceRequirements (k8s.io/api/core/v1) are equal. Empty members do not count.
 func sameResources(live, declared []byte) bool {
-	liveParts, declaredParts := jsontree.Valid(live), jsontree.Valid(declared)
-	names := map[string]bool{}
-	for _, parts := range []*jsontree.Node{liveParts, declaredParts} {
-		for part := range parts.Parts() {
-			names[part.Name()] = true
-		}
-	}
-	if len(names) > maxNested {
+	return haveSameResources(jsontree.Valid(live), jsontree.Valid(declared)) && haveSameResources(jsontree.Valid(declared), jsontree.Valid(live))
+}
+
+// haveSameResources reports whether all members of a value are the same in the other one.
+func haveSameResources(a, b *jsontree.Node) bool {
+	if a.Len() > maxNested {
 		return false // not what the API has
 	}
-	for name := range names {
-		is, want := liveParts.Member(name), declaredParts.Member(name)
-		if setsNothing(is) && setsNothing(want) || sameValue(is.Text(), want.Text()) {
-			continue
-		}
-		if !sameQuantities(is.Text(), want.Text()) {
+	for is := range a.Parts() {
+		other := b.Member(is.Name())
+		if !(setsNothing(is) && setsNothing(other) || sameValue(is.Text(), other.Text()) || sameQuantities(is.Text(), other.Text())) {
 			return false
 		}
 	}

@@ -1,8 +1,6 @@
 package ownership
 
 import (
-	"strings"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -44,26 +42,10 @@ func (w *Write) Limit(meter Meter) {
 // InOtherVersion reports whether an entry was recorded in another API version than the write's, so that its paths may differ
 // from those in the write's objects.
 func (w Write) InOtherVersion(e Entry) bool {
-	if w.Kind.Version == "" || e.APIVersion == "" {
-		return false
-	}
-	group, version, found := strings.Cut(e.APIVersion, "/")
-	if !found {
-		group, version = "", e.APIVersion
-	}
-	return group != w.Kind.Group || version != w.Kind.Version
+	gv, err := schema.ParseGroupVersion(e.APIVersion)
+	return w.Kind.Version != "" && e.APIVersion != "" && (err != nil || gv != w.Kind.GroupVersion())
 }
 
 // ScalePaths returns the path of an object's scale field in an API version ("apps/v1"). It is that of another version if the kind
 // declares none there, and nil if it declares none at all.
 type ScalePaths func(apiVersion string) fieldpath.Path
-
-// StringData returns the path in stringData by which the manifest of a Secret can set the field at path in data
-// (k8s.io/api/core/v1, Secret). It returns nil for other kinds and paths.
-func StringData(kind schema.GroupKind, path fieldpath.Path) fieldpath.Path {
-	isSecret := kind.Group == "" && kind.Kind == "Secret"
-	if !isSecret || len(path) != 2 || path[0].FieldName == nil || *path[0].FieldName != "data" {
-		return nil
-	}
-	return fieldpath.Path{fieldpath.FieldNameElement("stringData"), path[1]}
-}

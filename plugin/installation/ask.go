@@ -184,7 +184,7 @@ func (r *Reply) HandleWarningHeader(_ int, _, text string) {
 		case name == "configuration":
 			r.Configuration = value
 		case name == "mode":
-			r.Mode, _ = ownership.ParseMode(value)
+			r.Mode, _ = ownership.ModeOf(value, true)
 		}
 	}
 }

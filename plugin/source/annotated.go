@@ -24,7 +24,7 @@ func AnnotatedOf(s Subject) (a Annotated, ok bool) {
 }
 
 func annotated(s Subject, text string) Annotated {
-	mode, _ := ownership.ParseMode(text)
+	mode, _ := ownership.ModeOf(text, true)
 	return Annotated{Object: s.Title(), Mode: mode}
 }
 
