@@ -315,7 +315,8 @@ func TestManagersAndRulesReturnTheParsedLists(t *testing.T) {
 		if got := len(managers.RulesFor(of.path)) > 0; got != of.want || err != nil {
 			t.Errorf("%s: want %t, got %t, %v", sentence, of.want, got, err)
 		}
-		if isWriter := slices.Contains(managers.Controllers, "d"); isWriter != (of.kind == "ReplicationController") {
+		isWriter := !managers.IsApplier(ownership.Entry{Manager: "d", Operation: ownership.OperationApply})
+		if isWriter != (of.kind == "ReplicationController") {
 			t.Errorf("%s: the rule's writer is a controller: %t", sentence, isWriter)
 		}
 	}

@@ -56,9 +56,6 @@ func (c ObjectContext) ContestedFields(w Write) ([]ContestedField, error) {
 	if err := s.addUnits(); err != nil {
 		return nil, err
 	}
-	if s.tree.Empty() {
-		return nil, nil
-	}
 	s.addInside(func(*Rule) bool { return true }, w.Live)
 	s.readValues()
 	s.readManagers()
@@ -119,9 +116,6 @@ func addMatching[State any](to *fieldtree.Tree, e Entry, m fieldtree.Matcher[Sta
 // writer has an entry in another version, the fields that the rule names without wildcards are added as well.
 func (s *search) addRuled() error {
 	rules := s.context.Managers.rules
-	if len(rules.rules) == 0 {
-		return nil
-	}
 	for _, e := range s.write.LiveEntries {
 		writes := func(rule *Rule) bool { return s.context.Managers.writes(rule, e) }
 		canWrite := rules.matcher(s.write.Meter, func(rule *Rule) bool { return rule.AnyWriter() || writes(rule) })
@@ -135,11 +129,9 @@ func (s *search) addRuled() error {
 		}
 	}
 	for _, rule := range rules.rules {
-		if _, found := s.elsewhere[rule]; !found {
-			continue
-		}
 		for _, pattern := range rule.Fields {
-			if path, ok := pattern.path(); ok {
+			path, isPath := pattern.path()
+			if _, found := s.elsewhere[rule]; found && isPath {
 				s.tree.Add(path)
 			}
 		}
@@ -154,7 +146,7 @@ func (s *search) addAtomic(n *fieldtree.Node) { s.atomic[n] = true }
 // assign to a controller is not one.
 func (s *search) addUnits() error {
 	w := s.write
-	if !w.Manifests.mayDrop(w.DryRun) {
+	if m := w.Manifests; m.base == nil || m.sameText() && !w.DryRun { // kubectl diff does not send its manifest
 		return nil
 	}
 	patterns := patternMatcher{start: []*patternTree{unitTree}, meter: w.Meter}
@@ -169,11 +161,8 @@ func (s *search) addUnits() error {
 		for _, n := range own.Nodes() {
 			path := n.Path()
 			unit, _, isUnit := UnitOf(w.Kind.GroupKind(), path)
-			if !n.Wanted || !isUnit || !s.isInPodTemplate(unit) || s.assigns(path, e) {
-				continue
-			}
-			if added := s.tree.Add(unit); added != nil {
-				s.isUnit[added] = true
+			if n.Wanted && isUnit && s.isInPodTemplate(unit) && !s.assigns(path, e) {
+				s.isUnit[s.tree.Add(unit)] = true
 			}
 		}
 	}
@@ -205,11 +194,8 @@ func (s *search) isInPodTemplate(unit fieldpath.Path) bool {
 func (s *search) readValues() {
 	w := s.write
 	for _, n := range slices.Clone(s.tree.Nodes()) {
-		if !n.Wanted || n.Depth() != 2 && !s.isUnit[n] {
-			continue
-		}
-		if alias := aliasOf(w.Kind.GroupKind(), n.Path()); alias != nil {
-			s.aliases[n] = s.tree.AddUnwanted(alias)
+		if n.Wanted && (n.Depth() == 2 || s.isUnit[n]) {
+			s.aliases[n] = s.tree.AddUnwanted(aliasOf(w.Kind.GroupKind(), n.Path()))
 		}
 	}
 	s.inLive, s.inIncoming = s.tree.Find(w.Live.root), s.tree.Find(w.Incoming.root)

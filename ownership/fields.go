@@ -72,29 +72,23 @@ func (c ObjectContext) Fields(live Object) (Fields, error) {
 	if !live.Present() {
 		return nil, nil
 	}
-	s, err := startOf(live)
+	manifest, err := live.LastAppliedManifest()
 	if err != nil {
 		return nil, err
 	}
-	w := fieldWalk{context: c, manifest: s.declared}
-	if w.entries, err = live.Entries(); err != nil {
+	entries, err := live.Entries()
+	if err != nil {
 		return nil, err
 	}
-	w.applied = c.appliedValues(Write{Live: live, LiveEntries: w.entries})
-	for i, e := range w.entries {
+	w := fieldWalk{context: c, manifest: manifest, entries: entries, applied: c.appliedValues(Write{Live: live, LiveEntries: entries})}
+	s := position{live: live.root, declared: manifest, excluded: excludedFields()}
+	for i, e := range entries {
 		s.claims = append(s.claims, claim{entry: i, set: e.Fields})
 	}
 	if err := w.visit(s); err != nil {
 		return nil, err
 	}
 	return slices.Clip(w.found), nil
-}
-
-// startOf returns the position of a whole object, without its entries. The error is ErrLastApplied.
-func startOf(live Object) (s position, err error) {
-	s = position{live: live.root, excluded: excludedFields()}
-	s.declared, err = live.LastAppliedManifest()
-	return s, err
 }
 
 // excludedFields returns the paths that Fields leaves out.

@@ -17,48 +17,35 @@ func (w *fieldWalk) field(s position) Field {
 			f.DeclaredValue = s.declared.Text()
 		}
 	}
-	members := map[int]bool{}
-	for _, c := range s.claims {
-		members[c.entry] = members[c.entry] || c.isMember
-	}
-	var entries []Entry
 	for i, e := range w.entries {
-		if members[i] {
-			entries = append(entries, e)
+		if slices.ContainsFunc(s.claims, func(c claim) bool { return c.entry == i && c.isMember }) {
+			f.Entries = append(f.Entries, e)
 		}
 	}
-	w.setOwner(&f, entries)
+	owned, by := w.owner(f)
+	f.Owner, f.Since = owned, by.Time
+	if i := slices.IndexFunc(f.Entries, by.Same); i > 0 {
+		f.Entries = slices.Insert(slices.Delete(f.Entries, i, i+1), 0, by)
+	}
 	return f
 }
 
-// setOwner sets the field's owner and Entries. entries are those that contain the field.
-func (w *fieldWalk) setOwner(f *Field, entries []Entry) {
-	owned, by := w.owner(f, entries)
-	f.Owner, f.Since = owned, by.Time
-	if i := slices.IndexFunc(entries, by.Same); i > 0 {
-		entries = slices.Insert(slices.Delete(entries, i, i+1), 0, by)
-	}
-	f.Entries = entries
-}
-
 // owner returns the field's owner and its entry, the zero Entry if it has none.
-func (w *fieldWalk) owner(f *Field, entries []Entry) (owned FieldOwner, by Entry) {
-	through := func(subresource string) (by Entry, found bool) {
-		i := slices.IndexFunc(entries, func(e Entry) bool { return e.Subresource == subresource })
-		if i < 0 {
-			return by, false
+func (w *fieldWalk) owner(f Field) (owned FieldOwner, by Entry) {
+	through := func(subresource string) (by Entry) {
+		if i := slices.IndexFunc(f.Entries, func(e Entry) bool { return e.Subresource == subresource }); i >= 0 {
+			by = f.Entries[i]
 		}
-		return entries[i], true
+		return by
 	}
 	if w.context.Autoscaler != "" && w.context.IsScale(f.Path) {
-		by, _ = through("scale")
-		return FieldOwner{Kind: Autoscaler, By: w.context.Autoscaler}, by
+		return FieldOwner{Kind: Autoscaler, By: w.context.Autoscaler}, through("scale")
 	}
-	if by, found := through("status"); found && inStatus(f.Path) {
+	if by := through("status"); by.Subresource != "" && inStatus(f.Path) {
 		return w.context.statusWriter(by.Manager), by
 	}
-	named := slices.DeleteFunc(slices.Clone(entries), Entry.isAnonymous)
-	of := managedField{path: f.Path, without: f.ownerWithoutEntry(len(named) == 0 && (len(entries) > 0 || len(w.entries) == 0))}
+	named := slices.DeleteFunc(slices.Clone(f.Entries), Entry.isAnonymous)
+	of := managedField{path: f.Path, without: f.ownerWithoutEntry(len(named) == 0 && (len(f.Entries) > 0 || len(w.entries) == 0))}
 	of.rules = w.context.Managers.RulesFor(f.Path)
 	of.isApplied, of.isOther = w.applied.status(f.Path, f.Value, f.asApplied())
 	of.isOther = of.isOther && len(named) > 0
@@ -78,7 +65,7 @@ func (w *fieldWalk) isClientSide(e Entry) bool {
 
 // ownerWithoutEntry returns the owner of a field for which no entry names one. unrecorded reports whether a manager has written
 // the field whose name is not recorded. Declarations of status do not count, because the API server drops them.
-func (f *Field) ownerWithoutEntry(unrecorded bool) Owner {
+func (f Field) ownerWithoutEntry(unrecorded bool) Owner {
 	switch {
 	case f.Declared != Lacks && !inStatus(f.Path) && (!unrecorded || f.declaredAsIs()):
 		return Manifest
@@ -90,12 +77,12 @@ func (f *Field) ownerWithoutEntry(unrecorded bool) Owner {
 }
 
 // asApplied reports whether live has the value of the last-applied configuration, as the API server stores it.
-func (f *Field) asApplied() bool {
+func (f Field) asApplied() bool {
 	return f.declaredAsIs() || f.Declared == Sets && asDeclared(f.Path, f.Value, f.DeclaredValue)
 }
 
 // declaredAsIs reports whether live has the value of the last-applied configuration.
-func (f *Field) declaredAsIs() bool { return f.Declared == Sets && f.DeclaredValue == nil }
+func (f Field) declaredAsIs() bool { return f.Declared == Sets && f.DeclaredValue == nil }
 
 // statusWriter returns the owner of a field that a manager wrote through the status subresource: a controller, unless the
 // manager is listed as imperative.

@@ -1,6 +1,7 @@
 package ownership
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -217,12 +218,7 @@ func (w *fieldWalk) declared(s position, part *jsontree.Node, names naming) *jso
 
 // declaredAt is declared for a path element. A Secret's stringData goes before its data.
 func (w *fieldWalk) declaredAt(s position, name fieldpath.PathElement) *jsontree.Node {
-	if kind, _ := w.manifest.Member("kind").String(); kind == "Secret" && len(w.path) == 1 && name.FieldName != nil {
-		if alias := StringData(schema.GroupKind{Kind: kind}, append(w.path[:1:1], name)); alias != nil {
-			if plain := encoded(w.manifest.Find(alias)); plain != nil {
-				return plain
-			}
-		}
-	}
-	return s.declared.Child(name)
+	kind, _ := w.manifest.Member("kind").String()
+	alias := StringData(schema.GroupKind{Kind: kind}, append(slices.Clip(w.path), name))
+	return cmp.Or(encoded(w.manifest.Find(alias)), s.declared.Child(name))
 }

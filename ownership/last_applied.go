@@ -164,11 +164,6 @@ func (m Manifests) gains(path fieldpath.Path) bool {
 	return m.sender.Entry.Contains(path) && !m.was.Contains(path)
 }
 
-// mayDrop reports whether the manifest may drop fields of the base. In a dry run, kubectl diff sends a manifest without recording it.
-func (m Manifests) mayDrop(dryRun bool) bool {
-	return m.Recorded && m.base != nil && (dryRun || !m.sameText())
-}
-
 // Unsent reports whether the annotation is the one that live has, as in kubectl diff, which does not send its manifest.
 func (m Manifests) Unsent() bool { return m.Recorded && m.sameText() }
 

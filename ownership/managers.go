@@ -13,8 +13,6 @@ type Managers struct {
 	// Autoscalers set the replicas of workloads. The HorizontalPodAutoscaler controller need not be listed: the
 	// HorizontalPodAutoscaler objects show which objects it targets. A listed manager never counts as an applier.
 	Autoscalers []string
-	// Controllers never apply manifests to the objects at hand, even if they use server-side apply (WithRules).
-	Controllers []string
 	// Readable are those of the Autoscalers that own nothing by their name: the objects with which they reference what they scale
 	// can be read (Scaler.Readable).
 	Readable []string
@@ -29,14 +27,10 @@ type Managers struct {
 	rules ObjectRules // of the object at hand (WithRules)
 }
 
-// WithRules returns the managers for one object: with the writers that its rules name, and its scale field.
+// WithRules returns the managers for one object: with its rules, whose writers never apply manifests to it, even if they use server-side
+// apply, and its scale field.
 func (m Managers) WithRules(rules ObjectRules, scale ScalePaths) Managers {
 	m.rules, m.Scale = rules, scale
-	for _, rule := range rules.rules {
-		if !rule.isOpen() {
-			m.Controllers = append(m.Controllers[:len(m.Controllers):len(m.Controllers)], rule.Writers...)
-		}
-	}
 	return m
 }
 
@@ -51,7 +45,7 @@ func (m Managers) IsAutoscaler(manager string) bool { return matches(m.Autoscale
 
 // isController reports whether the manager never applies manifests.
 func (m Managers) isController(manager string) bool {
-	return m.IsAutoscaler(manager) || matches(m.Controllers, manager)
+	return m.IsAutoscaler(manager) || slices.ContainsFunc(m.rules.rules, func(r *Rule) bool { return !r.isOpen() && matches(r.Writers, manager) })
 }
 
 // ownsScale reports whether a manager owns the scale field that it has written because it is listed as an autoscaler.

@@ -89,9 +89,10 @@ func (s scaleFacts) owner(offAtZero bool, applied appliedValues) FieldOwner {
 	base := s.write.Manifests.baseValue(f.Path)
 	// A manifest that sets the 0 of live, now or before, switches the autoscaler off, and can switch it on again.
 	setsZero := string(base) == "0" || string(f.Incoming) == "0" && f.Declared.Manifest == Sets
+	rules := c.Managers.RulesFor(f.Path)
 	switch isOff := offAtZero && string(f.Live) == "0"; {
 	case isOff && (setsZero || c.Autoscaler == ""):
-		c.Managers.rules = ObjectRules{} // nor can a controller of a rule keep it off
+		rules = nil // nor can a controller of a rule keep it off
 	case c.Autoscaler != "":
 		return FieldOwner{Kind: Autoscaler, By: c.Autoscaler}
 	}
@@ -102,7 +103,6 @@ func (s scaleFacts) owner(offAtZero bool, applied appliedValues) FieldOwner {
 		}
 	}
 	isBase := sameValue(base, f.Live)
-	rules := c.Managers.RulesFor(f.Path)
 	if len(rules) > 0 && len(managers) == 0 && !isBase && string(f.Live) != defaultReplicas {
 		// A write of 0 through /scale leaves no entry, and neither do later ones.
 		return FieldOwner{Kind: Controller, Rule: rules[0].Name}
