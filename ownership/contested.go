@@ -241,7 +241,8 @@ func (s *search) field(n *fieldtree.Node) (c ContestedField, ok bool) {
 		Path: n.Path(), Unit: s.isUnit[n],
 		Live: s.inLive.Of(n).Text(), Incoming: s.inIncoming.Of(n).Text(),
 	}
-	in, rules := s.inside[n], []*Rule(nil)
+	in := s.inside[n]
+	var rules []*Rule
 	switch {
 	case in == nil:
 		rules = s.context.Managers.rules.covering(c.Path, s.write.Meter)

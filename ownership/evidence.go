@@ -86,9 +86,7 @@ func coverAll(m patternMatcher, patterns []*patternTree, set *jsontree.Node) (co
 // declares reports whether an entry contains fields other than metadata and status.
 func (e Entry) declares() bool {
 	for part := range e.Fields.Parts() {
-		switch part.Name() {
-		case "f:metadata", "f:status", ".":
-		default:
+		if !slices.Contains([]string{"f:metadata", "f:status", "."}, part.Name()) {
 			return true
 		}
 	}
@@ -176,27 +174,17 @@ func (o Object) appliedValues() (applied *fieldtree.Tree, declared int) {
 		return applied, 0
 	}
 	manifest, _ := o.LastAppliedManifest()
-	values := &fieldtree.Tree{}
-	values.AddLeaves(manifest)
-	inManifest, inObject := values.Find(manifest), values.Find(o.root)
-	for _, n := range values.Nodes() {
+	applied.AddLeaves(manifest)
+	inManifest, inObject := applied.Find(manifest), applied.Find(o.root)
+	for _, n := range applied.Nodes() {
 		value := inManifest.Of(n)
-		if !n.Wanted || value == nil || value.Kind() == '[' || isIdentity(n) {
-			continue
+		isValue := n.Wanted && value != nil && value.Kind() != '[' && !isIdentity(n.Path())
+		if isValue {
+			declared++
 		}
-		declared++
-		if sameValue(inObject.Of(n).Text(), value.Text()) {
-			applied.Add(n.Path())
-		}
+		n.Wanted = isValue && sameValue(inObject.Of(n).Text(), value.Text())
 	}
 	return applied, declared
-}
-
-// isIdentity reports whether a field identifies the object in every manifest.
-func isIdentity(n *fieldtree.Node) bool {
-	names := n.Names(nil)
-	return names[0] == "apiVersion" || names[0] == "kind" ||
-		len(names) == 2 && names[0] == "metadata" && (names[1] == "name" || names[1] == "namespace")
 }
 
 // hasOwnLastApplied reports whether the object has a last-applied configuration that is valid and does not name another object.

@@ -69,9 +69,6 @@ func (c ObjectContext) IsScale(path fieldpath.Path) bool {
 //
 // The error is ErrManagedFields or ErrLastApplied. The fields refer to the object's text, which must not change.
 func (c ObjectContext) Fields(live Object) (Fields, error) {
-	if !live.Present() {
-		return nil, nil
-	}
 	manifest, err := live.LastAppliedManifest()
 	if err != nil {
 		return nil, err
@@ -83,11 +80,12 @@ func (c ObjectContext) Fields(live Object) (Fields, error) {
 	w := fieldWalk{context: c, manifest: manifest, entries: entries, applied: c.appliedValues(Write{Live: live, LiveEntries: entries})}
 	s := position{live: live.root, declared: manifest, excluded: excludedFields()}
 	for i, e := range entries {
+		if _, err := e.Set(); err != nil {
+			return nil, err
+		}
 		s.claims = append(s.claims, claim{entry: i, set: e.Fields})
 	}
-	if err := w.visit(s); err != nil {
-		return nil, err
-	}
+	w.visit(s)
 	return slices.Clip(w.found), nil
 }
 

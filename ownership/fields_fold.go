@@ -25,9 +25,6 @@ func (f Fields) FoldBy(same func(i, j int) bool) []Fold { return f.fold(nil, 0, 
 
 // fold appends the folds of the fields from first to before end, whose paths have the first depth elements in common.
 func (f Fields) fold(folds []Fold, first, end, depth int, same func(i, j int) bool) []Fold {
-	if first == end {
-		return folds
-	}
 	equal := first + 1
 	for equal < end && same(first, equal) {
 		equal++
@@ -56,7 +53,7 @@ func (f Fields) common() fieldpath.Path {
 	path := f[0].Path
 	for _, other := range f[1:] {
 		agree := 0
-		for agree < len(path) && sameElement(path, other.Path, agree) {
+		for sameElement(path, other.Path, agree) {
 			agree++
 		}
 		path = path[:agree]

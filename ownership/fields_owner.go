@@ -78,7 +78,7 @@ func (f Field) ownerWithoutEntry(unrecorded bool) Owner {
 
 // asApplied reports whether live has the value of the last-applied configuration, as the API server stores it.
 func (f Field) asApplied() bool {
-	return f.declaredAsIs() || f.Declared == Sets && asDeclared(f.Path, f.Value, f.DeclaredValue)
+	return f.declaredAsIs() || asDeclared(f.Path, f.Value, f.DeclaredValue)
 }
 
 // declaredAsIs reports whether live has the value of the last-applied configuration.

@@ -2,8 +2,6 @@ package ownership
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -53,25 +51,26 @@ func (s position) isLeaf(parts []*jsontree.Node, nested []claim) bool {
 	}
 }
 
-// visit lists the fields at a position: those of the object in their order, then those that only managedFields contain. The error
-// is ErrManagedFields.
-func (w *fieldWalk) visit(s position) error {
-	nested, err := w.nested(s.claims)
-	if err != nil {
-		return err
-	}
+// visit lists the fields at a position: those of the object in their order, then those that only managedFields contain.
+func (w *fieldWalk) visit(s position) {
+	nested := nestedIn(s.claims)
 	parts := w.partsOf(s.live)
 	if len(w.path) > 0 && s.isLeaf(parts, nested) {
 		w.found = append(w.found, w.field(s))
 		parts = nil
 	}
 	named := map[*jsontree.Node][]claim{}
-	var lacking []claim
+	var lacking [][]claim // by name
 	for _, c := range nested {
-		if part := s.live.Child(c.name); part != nil {
+		last := len(lacking) - 1
+		switch part := s.live.Child(c.name); {
+		case part != nil:
 			named[part] = append(named[part], c)
-		} else if !w.isUnsetTime(c.name, nil) {
-			lacking = append(lacking, c)
+		case w.isUnsetTime(c.name, nil):
+		case last >= 0 && lacking[last][0].name.Equals(c.name):
+			lacking[last] = append(lacking[last], c)
+		default:
+			lacking = append(lacking, []claim{c})
 		}
 	}
 	names := namingOf(nested)
@@ -81,66 +80,47 @@ func (w *fieldWalk) visit(s position) error {
 		if len(claims) == 0 {
 			claims = named[names.twin(s.live, part)]
 		}
-		if err := w.step(s, position{live: part, declared: w.declared(s, part, names), claims: claims}, name); err != nil {
-			return err
-		}
+		w.step(s, position{live: part, declared: w.declared(s, part, names), claims: claims}, name)
 	}
-	for len(lacking) > 0 {
-		name := lacking[0].name
-		end := slices.IndexFunc(lacking, func(c claim) bool { return !c.name.Equals(name) })
-		if end < 0 {
-			end = len(lacking)
-		}
-		if err := w.step(s, position{declared: w.declaredAt(s, name), claims: lacking[:end]}, name); err != nil {
-			return err
-		}
-		lacking = lacking[end:]
+	for _, claims := range lacking {
+		name := claims[0].name
+		w.step(s, position{declared: w.declaredAt(s, name), claims: claims}, name)
 	}
-	return nil
 }
 
 // step visits a child of a position. name is the child's path element.
-func (w *fieldWalk) step(from, to position, name fieldpath.PathElement) error {
+func (w *fieldWalk) step(from, to position, name fieldpath.PathElement) {
 	if from.excluded != nil {
 		if from.excluded.Members.Has(name) {
-			return nil
+			return
 		}
 		to.excluded, _ = from.excluded.Children.Get(name)
 	}
 	w.path = append(w.path, name)
-	err := w.visit(to)
+	w.visit(to)
 	w.path = w.path[:len(w.path)-1]
-	return err
 }
 
-// nested returns what claims contain directly under their path, sorted by name, and completes the claims. The error is
-// ErrManagedFields.
-func (w *fieldWalk) nested(claims []claim) (nested []claim, err error) {
+// nestedIn returns what claims contain directly under their path, sorted by name, and completes the claims. Elements of unknown types are
+// ignored, as in a fieldpath.Set.
+func nestedIn(claims []claim) (nested []claim) {
 	for i, c := range claims {
 		before := len(nested)
 		for part := range c.set.Parts() {
-			if part.Name() == "." {
-				continue
+			if name, err := fieldpath.DeserializePathElement(part.Name()); err == nil {
+				nested = append(nested, claim{entry: c.entry, name: name, set: part})
 			}
-			name, err := fieldpath.DeserializePathElement(part.Name())
-			switch {
-			case errors.Is(err, fieldpath.ErrUnknownPathElementType):
-				continue // as in fieldpath.Set
-			case err != nil: // it would quote values from the set
-				return nil, fmt.Errorf("%w: the field set of %s", ErrManagedFields, w.entries[c.entry].Manager)
-			}
-			nested = append(nested, claim{entry: c.entry, name: name, set: part})
 		}
 		claims[i].isMember = len(nested) == before || c.set.Member(".") != nil
 	}
 	slices.SortStableFunc(nested, func(a, b claim) int { return a.name.Compare(b.name) })
-	return nested, nil
+	return nested
 }
 
 // partsOf returns the members or elements of a value, without a creationTimestamp that is null.
 func (w *fieldWalk) partsOf(live *jsontree.Node) (parts []*jsontree.Node) {
 	for part := range live.Parts() {
-		if !live.IsObject() || !w.isUnsetTime(fieldpath.FieldNameElement(part.Name()), part) {
+		if !w.isUnsetTime(fieldpath.FieldNameElement(part.Name()), part) {
 			parts = append(parts, part)
 		}
 	}

@@ -20,7 +20,12 @@ func HasPrefix(path, prefix fieldpath.Path) bool {
 // isNeverKept reports whether no rule keeps a field: those that identify the object, its managedFields and last-applied
 // configuration, status, and handoff's own label and annotations.
 func isNeverKept(path fieldpath.Path) bool {
-	return isOwn(path) || inStatus(path) || slices.ContainsFunc(identityPaths, func(p fieldpath.Path) bool { return HasPrefix(path, p) })
+	return isOwn(path) || inStatus(path) || isIdentity(path)
+}
+
+// isIdentity reports whether a field is one of the IdentityPaths.
+func isIdentity(path fieldpath.Path) bool {
+	return slices.ContainsFunc(identityPaths, func(p fieldpath.Path) bool { return HasPrefix(path, p) })
 }
 
 // inStatus reports whether a field is in status, which manifests do not set.

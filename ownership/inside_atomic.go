@@ -61,7 +61,7 @@ type insideWalk struct {
 // visit adds the fields at or nested under a path to which patterns lead. If rules name something in a list element without a unique
 // name, the list is added as well.
 func (w insideWalk) visit(path fieldpath.Path, value *jsontree.Node, at []*patternTree) {
-	if rules := w.rulesAt(at); len(rules) > 0 && len(path) > w.atomic.Depth() {
+	if rules := w.matcher.rulesAt(at); len(rules) > 0 && len(path) > w.atomic.Depth() {
 		w.add(path, insideField{atomic: w.atomic, rules: rules})
 		return
 	}
@@ -81,7 +81,7 @@ func (w insideWalk) visit(path fieldpath.Path, value *jsontree.Node, at []*patte
 
 // rulesIn returns the rules that name something at or nested under a value to which patterns lead.
 func (w insideWalk) rulesIn(value *jsontree.Node, at []*patternTree) []*Rule {
-	rules := w.rulesAt(at)
+	rules := w.matcher.rulesAt(at)
 	if len(rules) > 0 || len(at) == 0 {
 		return rules
 	}
@@ -148,18 +148,6 @@ func (w insideWalk) add(path fieldpath.Path, field insideField) {
 	}
 }
 
-// rulesAt returns the accepted rules with a pattern that ends at one of the nodes.
-func (w insideWalk) rulesAt(at []*patternTree) (rules []*Rule) {
-	for _, n := range at {
-		for _, end := range n.ends {
-			if w.matcher.meter.Spend(1) && w.matcher.accepts(end) {
-				rules = append(rules, end.rule)
-			}
-		}
-	}
-	return inOrder(rules)
-}
-
 // unmatched returns why the list elements that a field is in cannot be matched one to one between live and incoming, empty if they can.
 // The API server allows several elements with the same key in some lists. Inside an atomic field, an index names an element if both
 // lists have the same length, and no other element of live can have the same counterpart in incoming.
@@ -194,9 +182,6 @@ func (s *search) counterparts() map[*jsontree.Node]*jsontree.Node {
 	for n, in := range s.inside {
 		for ; n != in.atomic; n = n.Parent() {
 			element, live := s.inIncoming.Of(n), s.inLive.Of(n)
-			if n.IsField() || element == nil || live == nil {
-				continue
-			}
 			if other, found := s.matched[element]; found && other != live {
 				live = nil
 			}

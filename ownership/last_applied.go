@@ -175,7 +175,7 @@ func declarationIn(manifest *jsontree.Node, path fieldpath.Path) Declaration {
 	switch {
 	case nearest.IsNull(): // a null parent also clears the fields nested under it
 		return Clears
-	case nearest == nil || length < len(path):
+	case length < len(path):
 		return Lacks
 	default:
 		return Sets

@@ -208,14 +208,12 @@ func (e Entry) WithSet(set *fieldpath.Set) (Entry, error) {
 // NewEntry returns an Update entry of a manager with a field set. It has the API version and the time of the entry like, and
 // is encoded as the API server encodes it. The error is about a set that cannot be encoded.
 func NewEntry(manager string, like Entry, set *fieldpath.Set) (Entry, error) {
-	var fields metav1.FieldsV1
-	raw, err := set.ToJSON()
+	fields, err := set.ToJSON()
 	if err != nil {
 		return Entry{}, fmt.Errorf("encoding the field set of %s: %w", manager, err)
 	}
-	fields.SetRawBytes(raw)
 	entry := metav1.ManagedFieldsEntry{
-		Manager: manager, Operation: OperationUpdate, APIVersion: like.APIVersion, FieldsType: "FieldsV1", FieldsV1: &fields,
+		Manager: manager, Operation: OperationUpdate, APIVersion: like.APIVersion, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(fields)),
 	}
 	if at, err := time.Parse(time.RFC3339, like.Time); err == nil {
 		entry.Time = &metav1.Time{Time: at}

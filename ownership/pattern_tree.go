@@ -36,6 +36,13 @@ func (t *patternTree) add(rule *Rule, patterns ...Pattern) {
 	}
 }
 
+// treeOf returns the tree of patterns that are not those of a rule.
+func treeOf(patterns []Pattern) *patternTree {
+	t := &patternTree{}
+	t.add(nil, patterns...)
+	return t
+}
+
 // addPath adds a path, which is not that of a rule.
 func (t *patternTree) addPath(path fieldpath.Path) {
 	for _, element := range path {
@@ -59,7 +66,7 @@ func (t *patternTree) child(matcher fieldpath.PathElementMatcher) *patternTree {
 		}
 	}
 	if !matcher.Wildcard {
-		key, _ = fieldpath.SerializePathElement(matcher.PathElement) //nolint:errcheck // a pattern that parses can be serialized
+		key, _ = fieldpath.SerializePathElement(matcher.PathElement) // a pattern that parses can be serialized
 	}
 	return t.step(key)
 }
@@ -130,16 +137,28 @@ func (m patternMatcher) ends(n *patternTree) bool {
 	return slices.ContainsFunc(n.ends, func(end patternEnd) bool { return m.meter.Spend(1) && (m.accepts == nil || m.accepts(end)) })
 }
 
-// follow returns where a path leads to, and whether a pattern matches it or one of its parents.
-func (m patternMatcher) follow(path fieldpath.Path) (at []*patternTree, matches bool) {
+// follow returns where a path leads to, and the rules with a pattern that matches it or one of its parents, in their order.
+func (m patternMatcher) follow(path fieldpath.Path) (at []*patternTree, rules []*Rule) {
 	at = m.start
 	for _, element := range path {
 		key, err := fieldpath.SerializePathElement(element)
 		if err != nil {
-			return nil, matches
+			return nil, inOrder(rules)
 		}
 		at = m.next(at, key)
-		matches = slices.ContainsFunc(at, m.ends) || matches
+		rules = append(rules, m.rulesAt(at)...)
 	}
-	return at, matches
+	return at, inOrder(rules)
+}
+
+// rulesAt returns the accepted rules with a pattern that ends at one of the nodes, in their order.
+func (m patternMatcher) rulesAt(at []*patternTree) (rules []*Rule) {
+	for _, n := range at {
+		for _, end := range n.ends {
+			if m.meter.Spend(1) && m.accepts(end) {
+				rules = append(rules, end.rule)
+			}
+		}
+	}
+	return inOrder(rules)
 }

@@ -1,6 +1,7 @@
 package ownership
 
 import (
+	"cmp"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -31,42 +32,38 @@ func (c ObjectContext) RemovedFields(w Write) ([]ContestedField, error) {
 			return nil, err
 		}
 	}
-	if len(managers) == 0 {
-		return nil, nil
-	}
 	return s.removed(managers), nil
 }
 
 // addLost adds the fields that an entry of live has and the incoming one lacks, with their manager.
 func (s *search) addLost(pair Pair, managers map[*fieldtree.Node]string) error {
 	had := &fieldtree.Tree{}
-	if err := addMatching(had, pair.Live, everything{}, nil); err != nil {
+	if err := addMatching(had, pair.Live, patternMatcher{start: []*patternTree{everything}}, nil); err != nil {
 		return err
 	}
 	has := make([]bool, had.Len()) // by Node.ID
 	had.Managed(pair.Incoming.Fields, func(n *fieldtree.Node, _ *jsontree.Node) { has[n.ID] = true })
 	for _, n := range had.Nodes() {
-		if !n.Wanted || has[n.ID] {
-			continue
-		}
-		if lost := s.tree.Add(n.Path()); lost != nil && managers[lost] == "" {
-			managers[lost] = pair.Live.Manager
+		if n.Wanted && !has[n.ID] {
+			lost := s.tree.Add(n.Path())
+			managers[lost] = cmp.Or(managers[lost], pair.Live.Manager)
 		}
 	}
 	return nil
 }
 
-// everything is a fieldtree.Matcher of all fields.
-type everything struct{}
-
-func (everything) Start() struct{} { return struct{}{} }
-
-func (everything) Step(struct{}, string) (next struct{}, all, ok bool) { return next, true, true }
+// everything matches all fields.
+var everything = treeOf(mustParse(".*"))
 
 // removed returns those of the lost fields that the write removes.
 func (s *search) removed(managers map[*fieldtree.Node]string) (fields []ContestedField) {
 	s.readValues()
-	creators := s.creators(managers)
+	// A manager that has written values of the base, as kubectl create does, has created the object: the API server has recorded the
+	// defaults for it as well.
+	creators := map[string]bool{}
+	for n, manager := range managers {
+		creators[manager] = creators[manager] || !n.IsKey() && s.isBase(n)
+	}
 	seen := map[*fieldtree.Node]bool{}
 	for _, n := range s.tree.Nodes() {
 		manager, lost := managers[n]
@@ -74,10 +71,7 @@ func (s *search) removed(managers map[*fieldtree.Node]string) (fields []Conteste
 		if !lost || s.isBase(n) || !inBase && creators[manager] {
 			continue
 		}
-		if element := s.goneElement(n); element != nil {
-			n = element
-		}
-		if seen[n] || n.IsKey() {
+		if n = s.goneElement(n); seen[n] || n.IsKey() {
 			continue
 		}
 		seen[n] = true
@@ -120,20 +114,9 @@ func (s *search) isBase(n *fieldtree.Node) bool {
 	return asDeclared(n.Path(), s.inLive.Of(n).Text(), s.inBase.Of(n).Text())
 }
 
-// creators returns the managers that have written the values of the base, as kubectl create does. The API server has recorded the
-// defaults of an object for its creator.
-func (s *search) creators(managers map[*fieldtree.Node]string) map[string]bool {
-	creators := map[string]bool{}
-	for n, manager := range managers {
-		if !creators[manager] && !n.IsKey() && s.isBase(n) {
-			creators[manager] = true
-		}
-	}
-	return creators
-}
-
-// goneElement returns the outermost list element that contains a field and that the write removes, nil if there is none.
+// goneElement returns the outermost list element that contains a field and that the write removes, the field itself if there is none.
 func (s *search) goneElement(n *fieldtree.Node) (gone *fieldtree.Node) {
+	gone = n
 	for ; n != nil; n = n.Parent() {
 		if !n.IsField() && s.inLive.Of(n) != nil && s.inIncoming.Of(n) == nil {
 			gone = n

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"path"
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -71,16 +70,8 @@ func (r *Rule) remembers() bool { return r.Edit == EditApply || r.AnyWriter() }
 
 // matches reports whether a name is one of the names or path.Match patterns.
 func matches(patterns []string, name string) bool {
-	for _, pattern := range patterns {
-		if pattern == name {
-			return true
-		}
-		if !strings.ContainsAny(pattern, `*?[\`) {
-			continue
-		}
-		if ok, err := path.Match(pattern, name); ok && err == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		ok, err := path.Match(pattern, name)
+		return pattern == name || ok && err == nil
+	})
 }

@@ -65,11 +65,8 @@ func (o ObjectRules) matcher(meter Meter, accepts func(*Rule) bool) patternMatch
 
 // covering returns the rules that assign a field, in their order. If the meter ends the work, the result is not valid.
 func (o ObjectRules) covering(path fieldpath.Path, meter Meter) (rules []*Rule) {
-	o.matcher(meter, func(rule *Rule) bool {
-		rules = append(rules, rule)
-		return false // look for more
-	}).follow(path)
-	return inOrder(rules)
+	_, rules = o.matcher(meter, func(*Rule) bool { return true }).follow(path)
+	return rules
 }
 
 // inOrder sorts rules, and removes duplicates: several paths of a rule can match.

@@ -1,6 +1,8 @@
 package ownership
 
 import (
+	"slices"
+
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
@@ -16,9 +18,9 @@ func (c ObjectContext) ScaleField(w Write, scaler Scaler) (f ContestedField, ok 
 	if w.Sender.Writer == Applier {
 		s.declare()
 	}
-	applied := c.appliedValues(w)
-	f.Owner = s.owner(scaler.OffAtZero, applied)
-	applied.setEdited(&f, c.Managers.RulesFor(f.Path), w.Manifests.baseValue(f.Path))
+	applied, base := c.appliedValues(w), w.Manifests.base.Find(c.Scale).Text()
+	f.Owner = s.owner(scaler.OffAtZero, applied, base)
+	applied.setEdited(&f, c.Managers.RulesFor(f.Path), base)
 	if !w.Manifests.Recorded && s.isUnset() {
 		f.Edited = false // server-side apply and Helm 3 do not record whether the manifest sets 1 or drops the field
 	}
@@ -83,10 +85,9 @@ func (s scaleFacts) isRemoved() bool {
 	return noBase || s.isUnset() || f.Owner.Kind >= Controller
 }
 
-// owner returns the field's owner.
-func (s scaleFacts) owner(offAtZero bool, applied appliedValues) FieldOwner {
+// owner returns the field's owner, given the value of the base, nil if it has none.
+func (s scaleFacts) owner(offAtZero bool, applied appliedValues, base []byte) FieldOwner {
 	c, f := s.context, s.field
-	base := s.write.Manifests.baseValue(f.Path)
 	// A manifest that sets the 0 of live, now or before, switches the autoscaler off, and can switch it on again.
 	setsZero := string(base) == "0" || string(f.Incoming) == "0" && f.Declared.Manifest == Sets
 	rules := c.Managers.RulesFor(f.Path)
@@ -96,12 +97,7 @@ func (s scaleFacts) owner(offAtZero bool, applied appliedValues) FieldOwner {
 	case c.Autoscaler != "":
 		return FieldOwner{Kind: Autoscaler, By: c.Autoscaler}
 	}
-	var managers []Entry
-	for _, e := range s.write.LiveEntries {
-		if e.Contains(s.in(e)) {
-			managers = append(managers, e)
-		}
-	}
+	managers := slices.DeleteFunc(slices.Clone(s.write.LiveEntries), func(e Entry) bool { return !e.Contains(s.in(e)) })
 	isBase := sameValue(base, f.Live)
 	if len(rules) > 0 && len(managers) == 0 && !isBase && string(f.Live) != defaultReplicas {
 		// A write of 0 through /scale leaves no entry, and neither do later ones.
@@ -112,9 +108,4 @@ func (s scaleFacts) owner(offAtZero bool, applied appliedValues) FieldOwner {
 		path: f.Path, entries: managers, without: f.Declared.ownerWithoutEntry(), rules: rules, isApplied: isApplied, isOther: isOther,
 	})
 	return owner
-}
-
-// baseValue returns the value of the field at path in the last-applied annotation of live, nil if there is none.
-func (m Manifests) baseValue(path fieldpath.Path) []byte {
-	return m.base.Find(path).Text()
 }

@@ -20,17 +20,16 @@ func (s Sender) ServerSide() bool { return s.Entry.Operation == OperationApply }
 // request's options, or empty. If it is empty, the sender is the manager whose entry the write updated, and the zero Sender if
 // there is none.
 func (w Write) SentBy(fieldManager string) Sender {
-	entry := senderEntry(fieldManager, w.LiveEntries, w.IncomingEntries)
+	s := Sender{Entry: senderEntry(fieldManager, w.LiveEntries, w.IncomingEntries)}
 	switch {
-	case entry.Manager == "":
+	case s.Entry.Manager == "":
 		return Sender{}
-	case w.applies(entry):
-		return Sender{Writer: Applier, Entry: entry}
-	case w.Managers.IsImperative(entry):
-		return Sender{Writer: ImperativeWriter, Entry: entry}
-	default:
-		return Sender{Entry: entry}
+	case w.applies(s.Entry):
+		s.Writer = Applier
+	case w.Managers.IsImperative(s.Entry):
+		s.Writer = ImperativeWriter
 	}
+	return s
 }
 
 // applies reports whether the sender, with this entry, applies a manifest.
@@ -44,7 +43,7 @@ func (w Write) applies(sender Entry) bool {
 	if matches(w.Managers.Imperative, sender.Manager) || w.Managers.isController(sender.Manager) {
 		return false
 	}
-	if sender.Fields == nil && w.changesLastApplied() {
+	if sender.Fields == nil && !sameLastApplied(w.Live, w.Incoming) && w.Incoming.hasOwnLastApplied() {
 		return true // an API server without managedFields
 	}
 	// The annotation can be in the entry of another API version: a manager has one for each that it has used.
@@ -63,33 +62,28 @@ func (w Write) appliesServerSide(sender Entry) bool {
 	return w.Managers.IsApplier(sender) && (sender.Fields != nil || !hadApplied)
 }
 
-// changesLastApplied reports whether the write sets the last-applied annotation to another text, about the object itself.
-func (w Write) changesLastApplied() bool {
-	return !sameLastApplied(w.Live, w.Incoming) && w.Incoming.hasOwnLastApplied()
-}
-
 // senderEntry returns the sender's entry. It prefers an entry that the write updated, because a manager can have one for
 // each operation. If the write updated none, a manager that has only an Apply entry has applied.
 func senderEntry(fieldManager string, live, incoming []Entry) Entry {
-	var own Entry
-	found, before := 0, byID(live)
+	var own []Entry
+	before := byID(live)
 	for _, e := range incoming {
-		if e.Subresource != "" || (fieldManager != "" && e.Manager != fieldManager) {
+		if e.Subresource != "" || fieldManager != "" && e.Manager != fieldManager {
 			continue
 		}
 		if e.isUpdated(before) {
 			return e
 		}
-		if fieldManager != "" {
-			own, found = e, found+1
-		}
+		own = append(own, e)
 	}
 	applied := Entry{Manager: fieldManager, Operation: OperationApply}
 	_, hadApplied := before[applied.id()]
 	switch {
-	case found == 1:
-		return own
-	case found == 0 && fieldManager != "" && hadApplied:
+	case fieldManager == "":
+		return Entry{}
+	case len(own) == 1:
+		return own[0]
+	case len(own) == 0 && hadApplied:
 		return applied // the manifest has dropped all of its fields
 	default:
 		return Entry{Manager: fieldManager, Operation: OperationUpdate}

@@ -8,48 +8,30 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// unit is a field that row 3 of docs/decisions.md keeps: a value, or an object that is kept whole or not at all.
-type unit struct {
-	pattern string
-	// kinds are the kinds that have it, as "Kind.group"; empty for all.
-	kinds []string
-	// inMap reports whether it is a key of a map of strings, which comes back if the manifest drops the whole map.
-	inMap bool
+// units are the fields that row 3 of docs/decisions.md keeps: a value, or an object that is kept whole or not at all. One that is a key of
+// a map of strings, which comes back if the manifest drops the whole map, ends with a wildcard. Pod templates are at these places in
+// built-in kinds and in custom resources such as Rollouts. The manifest wins in every other field (row 5).
+var units = mustParse(
+	".metadata.labels.*",
+	".metadata.annotations.*",
+	".data.*", // of a ConfigMap or a Secret
+	".spec.paused",
+	".spec.suspend",
+	".spec.template.metadata.labels.*",
+	".spec.template.metadata.annotations.*",
+	".spec.template.spec.containers[*].resources",
+	".spec.template.spec.initContainers[*].resources",
+	".spec.template.spec.serviceAccountName",
+	".spec.template.spec.serviceAccount",
+	".spec.jobTemplate.spec.template.metadata.labels.*",
+	".spec.jobTemplate.spec.template.metadata.annotations.*",
+	".spec.jobTemplate.spec.template.spec.containers[*].resources",
+	".spec.jobTemplate.spec.template.spec.initContainers[*].resources",
+	".spec.jobTemplate.spec.template.spec.serviceAccountName",
+	".spec.jobTemplate.spec.template.spec.serviceAccount",
+)
 
-	parsed Pattern
-}
-
-// podTemplates are the places of pod templates in built-in kinds and in custom resources such as Rollouts.
-var podTemplates = []string{".spec.template", ".spec.jobTemplate.spec.template"}
-
-// units are the units of row 3, and unitTree their patterns. The manifest wins in every other field (row 5).
-var units, unitTree = allUnits()
-
-func allUnits() (all []unit, tree *patternTree) {
-	all = []unit{
-		{pattern: ".metadata.labels.*", inMap: true},
-		{pattern: ".metadata.annotations.*", inMap: true},
-		{pattern: ".data.*", kinds: []string{"ConfigMap.", "Secret."}, inMap: true},
-		{pattern: ".spec.paused"},
-		{pattern: ".spec.suspend"},
-	}
-	for _, template := range podTemplates {
-		all = append(all,
-			unit{pattern: template + ".metadata.labels.*", inMap: true},
-			unit{pattern: template + ".metadata.annotations.*", inMap: true},
-			unit{pattern: template + ".spec.containers[*].resources"},
-			unit{pattern: template + ".spec.initContainers[*].resources"},
-			unit{pattern: template + ".spec." + serviceAccountName},
-			unit{pattern: template + ".spec." + serviceAccount},
-		)
-	}
-	tree = &patternTree{}
-	for i := range all {
-		all[i].parsed = mustParse(all[i].pattern)[0]
-		tree.add(nil, all[i].parsed)
-	}
-	return all, tree
-}
+var unitTree = treeOf(units)
 
 // mustParse parses patterns that are constants.
 func mustParse(texts ...string) (patterns []Pattern) {
@@ -75,19 +57,16 @@ const ownPrefix = "ownership-handoff.io/"
 // UnitOf returns the path of the unit that a field of an object is or belongs to; ok is false for any other field, which the
 // manifest deletes when it drops it (row 5). inMap reports whether the unit is a key of a map of strings.
 func UnitOf(kind schema.GroupKind, path fieldpath.Path) (unit fieldpath.Path, inMap, ok bool) {
-	for i := range units {
-		u := &units[i]
-		if u.isOf(kind) && u.parsed.Matches(path) {
-			found := path[:len(u.parsed)]
-			return found, u.inMap, !isOwn(found)
-		}
+	i := slices.IndexFunc(units, func(p Pattern) bool { return p.Matches(path) })
+	if i < 0 || isNamed(path[0], "data") && kind != secretKind && kind != (schema.GroupKind{Kind: "ConfigMap"}) {
+		return nil, false, false
 	}
-	return nil, false, false
+	last := len(units[i]) - 1
+	unit = path[:last+1]
+	return unit, units[i][last].Wildcard, !isOwn(unit)
 }
 
-func (u *unit) isOf(kind schema.GroupKind) bool {
-	return len(u.kinds) == 0 || slices.Contains(u.kinds, kind.Kind+"."+kind.Group)
-}
+var secretKind = schema.GroupKind{Kind: "Secret"}
 
 // isOwn reports whether a path is that of a label or annotation by which handoff is configured, or of last-applied.
 func isOwn(path fieldpath.Path) bool {
@@ -98,7 +77,7 @@ func isOwn(path fieldpath.Path) bool {
 // StringData returns the path in stringData by which the manifest of a Secret can set the field at path in data
 // (k8s.io/api/core/v1, Secret). It returns nil for other kinds and paths.
 func StringData(kind schema.GroupKind, path fieldpath.Path) fieldpath.Path {
-	if kind != (schema.GroupKind{Kind: "Secret"}) || len(path) != 2 || !isNamed(path[0], "data") {
+	if kind != secretKind || len(path) != 2 || !isNamed(path[0], "data") {
 		return nil
 	}
 	return fieldpath.Path{fieldpath.FieldNameElement("stringData"), path[1]}

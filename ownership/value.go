@@ -56,7 +56,8 @@ func haveSameResources(a, b *jsontree.Node) bool {
 	}
 	for is := range a.Parts() {
 		other := b.Member(is.Name())
-		if !(setsNothing(is) && setsNothing(other) || sameValue(is.Text(), other.Text()) || sameQuantities(is.Text(), other.Text())) {
+		isSame := setsNothing(is) && setsNothing(other) || sameValue(is.Text(), other.Text()) || sameQuantities(is.Text(), other.Text())
+		if !isSame {
 			return false
 		}
 	}
