@@ -8,13 +8,12 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	toolscache "k8s.io/client-go/tools/cache"
 )
 
 // Stale reports whether the state may be out of date because a watch could not be renewed, and since when.
 func (f *State) Stale() (since time.Time, stale bool) {
 	for _, informer := range f.informers {
-		if last, _ := freshnessOf(informer).read(); time.Since(last) > maxAge && (!stale || last.Before(since)) {
+		if last, _ := informer.freshness.read(); time.Since(last) > maxAge && (!stale || last.Before(since)) {
 			since, stale = last, true
 		}
 	}
@@ -28,7 +27,7 @@ func (f *State) Check() error {
 	ready := f.Ready()
 	var texts []string
 	for resource, informer := range f.informers {
-		last, lastErr := freshnessOf(informer).read()
+		last, lastErr := informer.freshness.read()
 		text := resource + " are not listed yet"
 		switch {
 		case !informer.HasSynced():
@@ -43,7 +42,7 @@ func (f *State) Check() error {
 		texts = append(texts, text)
 	}
 	if !ready { // a kind that is installed later is not waited for
-		for _, resource := range f.scalers.Load().missing() {
+		for _, resource := range f.scalers.missing() {
 			texts = append(texts, resource+" are not listed yet")
 		}
 	}
@@ -73,14 +72,14 @@ func (a ages) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- a
 
 // Collect implements prometheus.Collector.
 func (a ages) Collect(metrics chan<- prometheus.Metric) {
-	collect := func(resource string, informer toolscache.SharedIndexInformer) {
-		last, _ := freshnessOf(informer).read()
+	collect := func(resource string, informer *renewingInformer) {
+		last, _ := informer.freshness.read()
 		metrics <- prometheus.MustNewConstMetric(ageOfResource, prometheus.GaugeValue, time.Since(last).Seconds(), resource)
 	}
 	for resource, informer := range a.state.informers {
 		collect(resource, informer)
 	}
-	for watch := range a.state.scalers.Load().running() {
-		collect(watch.resource.GroupResource().String(), watch.informer)
+	for _, watch := range a.state.scalers.running() {
+		collect(watch.name(), watch.informer)
 	}
 }

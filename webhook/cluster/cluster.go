@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -37,8 +38,8 @@ const (
 // State is the state of a cluster, read from informers. Its methods may be called at any time and never block: until Ready
 // returns true, they only return what is built in.
 type State struct {
-	informers map[string]toolscache.SharedIndexInformer // by resource
-	scalers   atomic.Pointer[scalers]                   // nil without FollowScalers
+	informers map[string]*renewingInformer // by resource
+	scalers   *scalers                     // nil without FollowScalers
 	ready     atomic.Bool
 }
 
@@ -56,8 +57,12 @@ func Scheme() (*runtime.Scheme, error) {
 // object, renews its watches every few seconds, and sends no requests to the API server before it is started.
 func CacheOptions() cache.Options {
 	return cache.Options{
-		Mapper:                      mapper(),
-		NewInformer:                 newInformer,
+		Mapper: mapper(),
+		NewInformer: func(
+			lw toolscache.ListerWatcher, o runtime.Object, resync time.Duration, indexers toolscache.Indexers,
+		) toolscache.SharedIndexInformer {
+			return newInformer(lw, o, resync, indexers)
+		},
 		ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{
 			namespaces():                                {Transform: reducedBy(keepMode)},
@@ -78,7 +83,7 @@ func mapper() meta.RESTMapper {
 
 // New returns a State that reads from a cache with CacheOptions. The caller starts the cache. New does not block.
 func New(ctx context.Context, c cache.Cache) (*State, error) {
-	f := &State{informers: map[string]toolscache.SharedIndexInformer{}}
+	f := &State{informers: map[string]*renewingInformer{}}
 	// An index of the cache (cache.Cache.IndexField) would contain each object twice, also for lists of all namespaces: for
 	// HorizontalPodAutoscalers, a quarter of the memory.
 	for resource, watched := range map[string]struct {
@@ -93,14 +98,14 @@ func New(ctx context.Context, c cache.Cache) (*State, error) {
 		if err != nil {
 			return nil, fmt.Errorf("watching %s: %w", resource, err)
 		}
-		indexed, ok := informer.(toolscache.SharedIndexInformer)
+		renewing, ok := informer.(*renewingInformer)
 		if !ok {
-			return nil, fmt.Errorf("watching %s: informer %T has no index", resource, informer)
+			return nil, fmt.Errorf("watching %s: the cache does not have the CacheOptions", resource)
 		}
-		if err := indexed.AddIndexers(watched.indexers); err != nil {
+		if err := renewing.AddIndexers(watched.indexers); err != nil {
 			return nil, fmt.Errorf("indexing %s: %w", resource, err)
 		}
-		f.informers[resource] = indexed
+		f.informers[resource] = renewing
 	}
 	return f, nil
 }
@@ -115,7 +120,7 @@ func (f *State) Ready() bool {
 			return false
 		}
 	}
-	if len(f.scalers.Load().missing()) > 0 {
+	if len(f.scalers.missing()) > 0 {
 		return false
 	}
 	f.ready.Store(true)
@@ -150,7 +155,7 @@ func (f *State) Scaler(namespace, group, kind, name string) ownership.Scaler {
 	}
 	first, _ := scale.Choose(f.references(targetKey{namespace, schema.GroupKind{Group: group, Kind: kind}, name}))
 	return ownership.Scaler{
-		Name: first.Scaler, Desired: first.Desired, OffAtZero: first.OffAtZero, Readable: f.scalers.Load().readable(),
+		Name: first.Scaler, Desired: first.Desired, OffAtZero: first.OffAtZero, Readable: f.scalers.readable(),
 	}
 }
 
@@ -159,9 +164,11 @@ func (f *State) references(key targetKey) (references []scale.Reference) {
 	for _, s := range find(f.informers[hpaResource], key) {
 		references = append(references, s.reference)
 	}
-	for watch := range f.scalers.Load().running() {
+	for rank, watch := range f.scalers.running() {
 		for _, s := range find(watch.informer, key) {
-			references = append(references, s.reference)
+			reference := s.reference
+			reference.Rank = rank
+			references = append(references, reference)
 		}
 	}
 	return references
@@ -176,11 +183,19 @@ func (f *State) ScalePath(group, version, kind string) fieldpath.Path {
 	if !f.Ready() {
 		return nil
 	}
-	crds, _ := f.informers[crdResource].GetIndexer().ByIndex(byKind, schema.GroupKind{Group: group, Kind: kind}.String()) // never fails
-	for _, o := range crds {
-		if crd, ok := o.(*apiextensionsv1.CustomResourceDefinition); ok {
-			return scale.Declared([]apiextensionsv1.CustomResourceDefinition{*crd}, group, version, kind)
-		}
+	crd := f.definition(schema.GroupKind{Group: group, Kind: kind})
+	if crd == nil {
+		return nil
 	}
-	return nil
+	return scale.Declared([]apiextensionsv1.CustomResourceDefinition{*crd}, group, version, kind)
+}
+
+// definition returns the CustomResourceDefinition of a kind as it is stored, nil if there is none.
+func (f *State) definition(kind schema.GroupKind) *apiextensionsv1.CustomResourceDefinition {
+	stored, _ := f.informers[crdResource].GetIndexer().ByIndex(byKind, kind.String()) // never fails
+	if len(stored) == 0 {
+		return nil
+	}
+	crd, _ := stored[0].(*apiextensionsv1.CustomResourceDefinition)
+	return crd
 }

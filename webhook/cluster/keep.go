@@ -6,6 +6,7 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -37,14 +38,6 @@ func reducedBy[T, R runtime.Object](keep func(T) R) toolscache.TransformFunc {
 func namespaces() *metav1.PartialObjectMetadata {
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	return o
-}
-
-// lastKnown returns an object that was deleted, as it was last known if the watch has missed its deletion.
-func lastKnown(o any) any {
-	if unknown, ok := o.(toolscache.DeletedFinalStateUnknown); ok {
-		return unknown.Obj
-	}
 	return o
 }
 
@@ -100,9 +93,10 @@ func keepScale(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.C
 	return out
 }
 
+// kindOf returns the kind of a CustomResourceDefinition, none if another one defines it.
 func kindOf(o any) ([]string, error) {
 	crd, ok := o.(*apiextensionsv1.CustomResourceDefinition)
-	if !ok {
+	if !ok || !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) {
 		return nil, nil
 	}
 	return []string{schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}.String()}, nil
@@ -149,7 +143,7 @@ func targetOfScaler(o any) ([]string, error) {
 }
 
 // find returns the scalers that reference an object.
-func find(informer toolscache.SharedIndexInformer, key targetKey) (found []*scaler) {
+func find(informer *renewingInformer, key targetKey) (found []*scaler) {
 	objects, _ := informer.GetIndexer().ByIndex(byTarget, key.String()) // never fails
 	for _, o := range objects {
 		if s, ok := o.(*scaler); ok {

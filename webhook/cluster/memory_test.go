@@ -10,6 +10,7 @@ import (
 	"time"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -64,6 +65,7 @@ func listing(t *testing.T, autoscalers int) cache.Options {
 	if options.Scheme, err = cluster.Scheme(); err != nil {
 		t.Fatal(err)
 	}
+	newInformer := options.NewInformer
 	options.NewInformer = func(
 		_ toolscache.ListerWatcher, example k8sruntime.Object, resync time.Duration, indexers toolscache.Indexers,
 	) toolscache.SharedIndexInformer {
@@ -76,17 +78,17 @@ func listing(t *testing.T, autoscalers int) cache.Options {
 			}
 			return all, nil
 		}
-		silent := func(context.Context, metav1.ListOptions) (watch.Interface, error) { return watch.NewFake(), nil }
-		source := lists{&toolscache.ListWatch{ListWithContextFunc: list, WatchFuncWithContext: silent}}
-		return toolscache.NewSharedIndexInformer(source, example, resync, indexers)
+		silent := func(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			if options.SendInitialEvents != nil {
+				return nil, apierrors.NewBadRequest("lists are not streamed")
+			}
+			return watch.NewFake(), nil
+		}
+		source := &toolscache.ListWatch{ListWithContextFunc: list, WatchFuncWithContext: silent}
+		return newInformer(source, example, resync, indexers)
 	}
 	return options
 }
-
-// lists is a ListWatch without support for streaming lists.
-type lists struct{ *toolscache.ListWatch }
-
-func (lists) IsWatchListSemanticsUnSupported() bool { return true }
 
 // decodedAutoscaler returns a HorizontalPodAutoscaler, whose strings share no memory, as if decoded.
 func decodedAutoscaler(i int) autoscalingv2.HorizontalPodAutoscaler {

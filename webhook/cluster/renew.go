@@ -46,18 +46,10 @@ type renewingInformer struct {
 
 func newInformer(
 	lw toolscache.ListerWatcher, o runtime.Object, resync time.Duration, indexers toolscache.Indexers,
-) toolscache.SharedIndexInformer {
+) *renewingInformer {
 	r := &renewal{api: toolscache.ToListerWatcherWithContext(lw), freshness: &freshness{last: time.Now()}}
 	short := &toolscache.ListWatch{ListWithContextFunc: r.list, WatchFuncWithContext: r.watch}
 	return &renewingInformer{toolscache.NewSharedIndexInformer(short, o, resync, indexers), r.freshness}
-}
-
-// freshnessOf returns when the watch of an informer was confirmed, nil if it does not record that.
-func freshnessOf(informer toolscache.SharedIndexInformer) *freshness {
-	if renewed, ok := informer.(*renewingInformer); ok {
-		return renewed.freshness
-	}
-	return nil
 }
 
 // renewal lists and watches for an informer with short watches, and records whether they are up to date.
@@ -218,11 +210,7 @@ func (f *freshness) failed(err error) {
 	f.lastErr = err
 }
 
-// read returns the current time for an informer that does not record its freshness.
 func (f *freshness) read() (last time.Time, lastErr error) {
-	if f == nil {
-		return time.Now(), nil
-	}
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	return f.last, f.lastErr

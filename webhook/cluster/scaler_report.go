@@ -1,24 +1,24 @@
 package cluster
 
 import (
-	"iter"
-	"maps"
-	"slices"
 	"strings"
-	"sync"
+	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/events"
 
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// maxReports is the number of scalers that are reported per interval: users can create many.
-const maxReports = 10
+const (
+	// reportInterval is the pause between two reports. Each looks up the target of every scaler.
+	reportInterval = 10 * time.Second
+	// maxReports is the number of scalers that a report is about: users can create many. The next one is about others.
+	maxReports = 100
+)
 
 // reports are about the scalers of a state that their users should correct.
 type reports struct {
@@ -26,104 +26,67 @@ type reports struct {
 	log    logr.Logger
 	events events.EventRecorder // nil if no Events are recorded
 
-	mutex    sync.Mutex
-	problems map[types.UID]*scaler
-	targets  map[targetKey]bool
-	reported map[targetKey]string // the scalers that scale the same object, as they were last reported
-}
-
-// handler notes what an informer of scalers delivers.
-func (r *reports) handler() toolscache.ResourceEventHandler {
-	return toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(now any) { r.changed(nil, now) },
-		UpdateFunc: r.changed,
-		DeleteFunc: func(was any) { r.changed(was, nil) },
-	}
-}
-
-// changed notes a new or deleted scaler, and one whose target or problem has changed.
-func (r *reports) changed(was, now any) {
-	old, _ := lastKnown(was).(*scaler)
-	s, _ := now.(*scaler)
-	if old != nil && s != nil && old.problem == s.problem && old.targets == s.targets && old.target() == s.target() {
-		return
-	}
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	for _, o := range []*scaler{old, s} {
-		if o == nil {
-			continue
-		}
-		delete(r.problems, o.UID)
-		if o.targets {
-			r.targets[o.target()] = true // which it may share, or have shared until now
-		}
-	}
-	if s != nil && s.problem != "" {
-		r.problems[s.UID] = s
-	}
-}
-
-// take removes and returns the next notes.
-func (r *reports) take() (problems []*scaler, targets []targetKey) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	for uid, s := range r.problems {
-		if len(problems) == maxReports {
-			break
-		}
-		problems = append(problems, s)
-		delete(r.problems, uid)
-	}
-	targets = slices.Collect(maps.Keys(r.targets))
-	clear(r.targets)
-	return problems, targets
+	next     time.Time
+	reported map[types.UID]string // what was reported about the scalers that still need attention
 }
 
 // report logs kinds that can no longer be read, or can be read again, and reports scalers that their users should correct.
-func (r *reports) report(watches iter.Seq[*scalerWatch]) {
-	for watch := range watches {
+func (r *reports) report(watches []*scalerWatch) {
+	for _, watch := range watches {
 		problem := watch.problem()
 		if problem == watch.reported {
 			continue
 		}
 		watch.reported = problem
-		resource := watch.resource.GroupResource().String()
 		if problem == "" {
-			r.log.Info("scalers can be read again", "resource", resource)
+			r.log.Info("scalers can be read again", "resource", watch.name())
 			continue
 		}
-		r.log.Info("scalers cannot be read; their controller is known by its field managers only", "resource", resource,
-			"fieldManagers", watch.kind.Managers, "reason", problem, "remedy", "allow list and watch on "+resource)
+		r.log.Info("scalers cannot be read; their controller is known by its field managers only", "resource", watch.name(),
+			"fieldManagers", watch.kind.Managers, "reason", problem, "remedy", "allow list and watch on "+watch.name())
 	}
-	if !r.state.Ready() {
-		return
-	}
-	problems, targets := r.take()
-	for _, o := range problems {
-		r.warn(o, "NoScaleTarget", o.problem+", so handoff keeps no replicas for it")
-	}
-	for _, key := range targets {
-		r.reportRivals(key, watches)
+	if now := time.Now(); r.state.Ready() && !now.Before(r.next) {
+		r.next = now.Add(reportInterval)
+		r.reportScalers(watches)
 	}
 }
 
-// reportRivals reports scalers that scale the same object.
-func (r *reports) reportRivals(key targetKey, watches iter.Seq[*scalerWatch]) {
-	rivals := strings.Join(scale.Rivals(r.state.references(key)), " and ")
-	if r.reported[key] == rivals {
-		return
-	}
-	r.reported[key] = rivals
-	if rivals == "" {
-		delete(r.reported, key)
-		return
-	}
-	for watch := range watches {
-		for _, o := range find(watch.informer, key) {
-			r.warn(o, "SharedScaleTarget", rivals+" scale the same "+key.kind.Kind+"; delete all but one")
+// reportScalers reports what has not been reported before. It forgets the others.
+func (r *reports) reportScalers(watches []*scalerWatch) {
+	reported, left := map[types.UID]string{}, maxReports
+	for _, watch := range watches {
+		for _, o := range watch.informer.GetStore().List() {
+			s, ok := o.(*scaler)
+			if !ok {
+				continue
+			}
+			reason, note := r.problemOf(s)
+			isNew := note != "" && r.reported[s.UID] != note
+			if note == "" || isNew && left == 0 {
+				continue
+			}
+			reported[s.UID] = note
+			if isNew {
+				left--
+				r.warn(s, reason, note)
+			}
 		}
 	}
+	r.reported = reported
+}
+
+// problemOf returns what a user should correct, if there is something: a scaler without a target, or with one that others scale.
+func (r *reports) problemOf(s *scaler) (reason, note string) {
+	if s.problem != "" {
+		return "NoScaleTarget", s.problem + ", so handoff keeps no replicas for it"
+	}
+	if !s.targets {
+		return "", ""
+	}
+	if rivals := scale.Rivals(r.state.references(s.target())); rivals != nil {
+		return "SharedScaleTarget", strings.Join(rivals, " and ") + " scale the same " + s.reference.Target.Kind + "; delete all but one"
+	}
+	return "", ""
 }
 
 // warn logs a problem of a scaler, and records an Event on it if its namespace has opted in.

@@ -22,40 +22,37 @@ const settleTimeout = 10 * time.Second
 // scalerWatch watches the objects of a kind of scaler.
 type scalerWatch struct {
 	kind     scale.Kind
-	rank     int
 	resource schema.GroupVersionResource
-	informer toolscache.SharedIndexInformer
+	informer *renewingInformer
 	started  time.Time
 	cancel   context.CancelFunc
 	// reported is the problem that was last logged; only the reports use it.
 	reported string
 }
 
-func newScalerWatch(
-	kind scale.Kind, rank int, resource schema.GroupVersionResource, client dynamic.Interface, handler toolscache.ResourceEventHandler,
-) *scalerWatch {
-	w := &scalerWatch{kind: kind, rank: rank, resource: resource}
+func newScalerWatch(kind scale.Kind, resource schema.GroupVersionResource, client dynamic.Interface) *scalerWatch {
 	objects := client.Resource(resource)
-	informer := newInformer(&toolscache.ListWatch{
+	w := &scalerWatch{kind: kind, resource: resource, started: time.Now(), informer: newInformer(&toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return objects.List(ctx, o) },
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			return objects.Watch(ctx, o)
 		},
-	}, &unstructured.Unstructured{}, 0, toolscache.Indexers{byTarget: targetOfScaler})
-	w.informer = informer
+	}, &unstructured.Unstructured{}, 0, toolscache.Indexers{byTarget: targetOfScaler})}
 	// These only fail for an informer that has been started. The reports log errors.
-	_ = informer.SetTransform(reducedBy(w.keep))
-	_ = informer.SetWatchErrorHandlerWithContext(func(context.Context, *toolscache.Reflector, error) {})
-	_, _ = informer.AddEventHandler(handler)
+	_ = w.informer.SetTransform(reducedBy(w.keep))
+	_ = w.informer.SetWatchErrorHandlerWithContext(func(context.Context, *toolscache.Reflector, error) {})
 	return w
 }
+
+// name returns the name of the resource.
+func (w *scalerWatch) name() string { return w.resource.GroupResource().String() }
 
 // keep reduces an object to its reference.
 func (w *scalerWatch) keep(o *unstructured.Unstructured) *scaler {
 	out := &scaler{TypeMeta: metav1.TypeMeta{APIVersion: o.GetAPIVersion(), Kind: w.kind.GroupKind.Kind}}
 	out.Name, out.Namespace, out.UID, out.ResourceVersion = o.GetName(), o.GetNamespace(), o.GetUID(), o.GetResourceVersion()
 	var err error
-	if out.reference, out.targets, err = w.kind.ReferenceOf(o.Object, out.Name, w.rank); err != nil {
+	if out.reference, out.targets, err = w.kind.ReferenceOf(o.Object, out.Name, 0); err != nil {
 		out.problem = err.Error()
 	}
 	return out
@@ -63,19 +60,19 @@ func (w *scalerWatch) keep(o *unstructured.Unstructured) *scaler {
 
 // readable reports whether the objects are known and up to date.
 func (w *scalerWatch) readable() bool {
-	last, _ := freshnessOf(w.informer).read()
+	last, _ := w.informer.freshness.read()
 	return w.informer.HasSynced() && time.Since(last) <= maxAge
 }
 
 // settled reports whether the objects are listed, or cannot be listed for now.
 func (w *scalerWatch) settled() bool {
-	_, err := freshnessOf(w.informer).read()
+	_, err := w.informer.freshness.read()
 	return w.informer.HasSynced() || apierrors.IsForbidden(err) || time.Since(w.started) > settleTimeout
 }
 
 // problem returns why the objects cannot be read, empty if they can.
 func (w *scalerWatch) problem() string {
-	if _, err := freshnessOf(w.informer).read(); err != nil && !w.readable() {
+	if _, err := w.informer.freshness.read(); err != nil && !w.readable() {
 		return err.Error()
 	}
 	return ""
