@@ -12,7 +12,6 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -20,6 +19,9 @@ import (
 const (
 	// overlap is how long an old CA stays trusted next to a new one: long enough for a replica that was disconnected.
 	overlap = day
+	// unknownFor is how long an unknown CA stays in the caBundle. A replica that has just started does not know the CAs that other
+	// replicas may serve with until they have switched to the current one.
+	unknownFor = time.Minute
 	// propagation is how long API servers may take to see a new caBundle, which they watch.
 	propagation = 5 * time.Second
 	// firstPause is the pause after the first write of the caBundle. Each further pause is twice as long, up to maxPause.
@@ -29,7 +31,8 @@ const (
 
 // configuration reads the MutatingWebhookConfiguration. It returns nil if there is none.
 func (r *Rotator) configuration(ctx context.Context) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
-	configuration, err := r.configurations.MutatingWebhookConfigurations().Get(ctx, r.options.Configuration, metav1.GetOptions{})
+	configuration := &admissionregistrationv1.MutatingWebhookConfiguration{}
+	err := r.client.Get(ctx, client.ObjectKey{Name: r.options.Configuration}, configuration)
 	if apierrors.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // the certificate is created nevertheless, and then reported to be of no use
 	}
@@ -50,11 +53,9 @@ func (r *Rotator) trust(
 	}
 	now := time.Now()
 	before := configuration.DeepCopy()
-	r.others.record(p, now)
 	for i := range configuration.Webhooks {
 		to := &configuration.Webhooks[i].ClientConfig
-		known := func(other *x509.Certificate) bool { return r.others.known(other, now) }
-		if to.CABundle, err = bundle(p.ca, to.CABundle, known, now); err != nil {
+		if to.CABundle, err = r.cas.bundle(p, to.CABundle, now); err != nil {
 			return time.Time{}, 0, err
 		}
 	}
@@ -62,12 +63,18 @@ func (r *Rotator) trust(
 		if wait := r.delayWrite(now); wait > 0 {
 			return now, wait, nil
 		}
-		if err := r.patch(ctx, before, configuration); err != nil {
+		// The patch contains only the caBundles, and fails if the configuration has changed since it was read.
+		patch := client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{})
+		if err := r.client.Patch(ctx, configuration, patch, client.FieldOwner("handoff-webhook")); err != nil {
 			return time.Time{}, 0, fmt.Errorf("patching the caBundle of MutatingWebhookConfiguration %s: %w", r.options.Configuration, err)
 		}
 		r.options.Log.Info("updated the caBundle", "configuration", r.options.Configuration)
 	}
-	return r.seen(p.ca), r.others.nextSync(now), nil
+	if since = r.trusted[string(p.ca)]; since.IsZero() {
+		since = time.Now()
+		r.trusted[string(p.ca)] = since
+	}
+	return since, resyncEvery, nil
 }
 
 // delayWrite returns how long to wait until the caBundle may be written; 0 allows one write. The delay grows exponentially, in case
@@ -83,43 +90,36 @@ func (r *Rotator) delayWrite(now time.Time) time.Duration {
 	return 0
 }
 
-// patch sends a patch that contains only the caBundles, and fails if the configuration has changed since it was read.
-func (r *Rotator) patch(ctx context.Context, before, after *admissionregistrationv1.MutatingWebhookConfiguration) error {
-	difference := client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{})
-	data, err := difference.Data(after)
-	if err != nil {
-		return err
-	}
-	_, err = r.configurations.MutatingWebhookConfigurations().Patch(ctx, after.Name, difference.Type(), data,
-		metav1.PatchOptions{FieldManager: "handoff-webhook"})
-	return err
+// seenCAs are the CAs that this process has seen, by their DER encoding.
+type seenCAs struct {
+	inSecret map[string]bool
+	// at is when a CA was last the current one in the Secret, or else when it was first seen in the caBundle.
+	at map[string]time.Time
 }
 
-// seen returns when this process first saw the CA in the caBundle. The first call records the current time.
-func (r *Rotator) seen(ca []byte) time.Time {
-	since, ok := r.trusted[string(ca)]
-	if !ok {
-		since = time.Now()
-		r.trusted[string(ca)] = since
-	}
-	return since
-}
-
-// bundle returns the caBundle with the CA and those CAs of the previous caBundle that replicas may still use: known ones, during
-// the first day of the current CA. It never adds a CA back, and the order is deterministic, so that replicas do not overwrite
-// each other's writes.
-func bundle(ca, before []byte, known func(*x509.Certificate) bool, now time.Time) ([]byte, error) {
-	cas, err := cert.ParseCertsPEM(ca)
+// bundle returns the caBundle with the current CA and those CAs of the previous caBundle that replicas may still use: those that
+// were in the Secret, during the first day of the current CA, and any other for a minute. It never adds a CA back, and the order is
+// deterministic, so that replicas do not overwrite each other's writes.
+func (s *seenCAs) bundle(p pair, before []byte, now time.Time) ([]byte, error) {
+	cas, err := cert.ParseCertsPEM(p.ca)
 	if err != nil {
 		return nil, fmt.Errorf("%s in the Secret: %w", caCrt, err)
 	}
+	previous, _ := cert.ParseCertsPEM(p.previous) // content that cannot be parsed is dropped, here and below
+	for _, ca := range slices.Concat(cas, previous) {
+		s.inSecret[string(ca.Raw)] = true
+	}
 	current := cas[0]
-	settled := now.After(current.NotBefore.Add(backdate + overlap))
-	others, _ := cert.ParseCertsPEM(before) // content that cannot be parsed is dropped
+	s.at[string(current.Raw)] = now
+	isFirstDay := !now.After(current.NotBefore.Add(backdate + overlap))
+	others, _ := cert.ParseCertsPEM(before)
 	for _, other := range others {
-		old := settled && !other.NotBefore.After(current.NotBefore)
-		present := slices.ContainsFunc(cas, other.Equal)
-		if !old && !present && now.Before(other.NotAfter) && known(other) {
+		name := string(other.Raw)
+		if s.at[name].IsZero() {
+			s.at[name] = now
+		}
+		mayBeUsed := isFirstDay && s.inSecret[name] || now.Sub(s.at[name]) < unknownFor
+		if mayBeUsed && now.Before(other.NotAfter) && !slices.ContainsFunc(cas, other.Equal) {
 			cas = append(cas, other)
 		}
 	}

@@ -27,37 +27,18 @@ func (r *Rotator) write(p pair, trusted time.Time) (next time.Duration, err erro
 		name    string
 		content []byte
 	}{{corev1.TLSPrivateKeyKey, p.key}, {corev1.TLSCertKey, p.crt}, {caCrt, p.ca}} {
-		changed, err := replace(filepath.Join(r.options.Dir, file.name), file.content)
-		if err != nil {
+		name := filepath.Join(r.options.Dir, file.name)
+		if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, file.content) { //nolint:gosec // the directory comes from a flag
+			continue
+		}
+		// Package serving reads again what is only half written.
+		if err := os.WriteFile(name, file.content, 0o600); err != nil {
 			return 0, fmt.Errorf("writing the certificate files: %w", err)
 		}
-		wrote = wrote || changed
+		wrote = true
 	}
 	if wrote {
 		r.options.Log.Info("wrote the certificate files", "directory", r.options.Dir)
 	}
 	return resyncEvery, nil
-}
-
-// replace atomically replaces the content of a file if it differs.
-func replace(name string, content []byte) (changed bool, err error) {
-	//nolint:gosec // the directory comes from a flag
-	if old, err := os.ReadFile(name); err == nil && bytes.Equal(old, content) {
-		return false, nil
-	}
-	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*") // with mode 0600
-	if err != nil {
-		return false, err
-	}
-	_, err = file.Write(content)
-	if closeErr := file.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(file.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(file.Name())
-	}
-	return err == nil, err
 }

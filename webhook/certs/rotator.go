@@ -23,11 +23,14 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	admissionregistrationv1client "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
-	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 const (
@@ -58,14 +61,14 @@ type Options struct {
 
 // Rotator creates and renews the certificates, and keeps the Secret, the caBundle and the files up to date.
 type Rotator struct {
-	options        Options
-	core           corev1client.CoreV1Interface
-	configurations admissionregistrationv1client.AdmissionregistrationV1Interface
-	trusted        map[string]time.Time // by CA, when it was first seen in the caBundle
-	last           []byte               // the CA in the Secret at the last sync
-	others         otherCAs
-	writes         workqueue.TypedRateLimiter[string] // of the caBundle
-	nextWrite      time.Time
+	options   Options
+	client    client.Client
+	metadata  metadata.Interface
+	trusted   map[string]time.Time // by CA, when it was first seen in the caBundle
+	last      []byte               // the CA in the Secret at the last sync
+	cas       seenCAs
+	writes    workqueue.TypedRateLimiter[string] // of the caBundle
+	nextWrite time.Time
 
 	mutex sync.Mutex
 	done  bool
@@ -74,16 +77,20 @@ type Rotator struct {
 
 // New returns a Rotator. Run starts it.
 func New(config *rest.Config, o Options) (*Rotator, error) {
-	core, err := corev1client.NewForConfig(config)
+	mapper := meta.NewDefaultRESTMapper(nil) // discovery would require the API server at startup
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Secret"), meta.RESTScopeNamespace)
+	mapper.Add(admissionregistrationv1.SchemeGroupVersion.WithKind("MutatingWebhookConfiguration"), meta.RESTScopeRoot)
+	objects, err := client.New(config, client.Options{Mapper: mapper})
 	if err != nil {
 		return nil, fmt.Errorf("self-signed certificates: %w", err)
 	}
-	configurations, err := admissionregistrationv1client.NewForConfig(config)
+	watched, err := metadata.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("self-signed certificates: %w", err)
 	}
 	return &Rotator{
-		options: o, core: core, configurations: configurations, trusted: map[string]time.Time{},
+		options: o, client: objects, metadata: watched, trusted: map[string]time.Time{},
+		cas:    seenCAs{inSecret: map[string]bool{}, at: map[string]time.Time{}},
 		writes: workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstPause, maxPause),
 	}, nil
 }

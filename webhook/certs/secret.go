@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 const (
@@ -40,12 +41,10 @@ type pair struct{ ca, crt, key, previous []byte }
 
 // secret returns the pair in the Secret. If necessary, it creates the Secret or renews the certificates first.
 func (r *Rotator) secret(ctx context.Context) (pair, error) {
-	secrets := r.core.Secrets(r.options.Namespace)
-	secret, err := secrets.Get(ctx, r.options.Secret, metav1.GetOptions{})
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.options.Namespace, Name: r.options.Secret}, Type: corev1.SecretTypeTLS}
+	err := r.client.Get(ctx, client.ObjectKeyFromObject(secret), secret)
 	missing := apierrors.IsNotFound(err)
-	if missing {
-		secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: r.options.Secret}, Type: corev1.SecretTypeTLS}
-	} else if err != nil {
+	if err != nil && !missing {
 		return pair{}, fmt.Errorf("reading Secret %s/%s: %w", r.options.Namespace, r.options.Secret, err)
 	}
 	changed, err := r.renew(secret)
@@ -54,9 +53,9 @@ func (r *Rotator) secret(ctx context.Context) (pair, error) {
 	}
 	switch {
 	case missing:
-		_, err = secrets.Create(ctx, secret, metav1.CreateOptions{})
+		err = r.client.Create(ctx, secret)
 	case changed:
-		_, err = secrets.Update(ctx, secret, metav1.UpdateOptions{}) // fails if the Secret has changed since it was read
+		err = r.client.Update(ctx, secret) // fails if the Secret has changed since it was read
 	}
 	if err != nil {
 		return pair{}, fmt.Errorf("writing Secret %s/%s: %w", r.options.Namespace, r.options.Secret, err)

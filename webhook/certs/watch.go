@@ -7,13 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/rest"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata/metadatainformer"
 	"k8s.io/client-go/tools/cache"
 )
 
 // watch returns a channel that receives when the Secret or the MutatingWebhookConfiguration may have changed. Each object is
-// watched by name, so that permission on other Secrets is not required.
+// watched by name, so that permission on other Secrets is not required, and only its metadata, which contains no private key.
 func (r *Rotator) watch(ctx context.Context) <-chan struct{} {
 	changed := make(chan struct{}, 1)
 	wake := func() {
@@ -22,36 +22,17 @@ func (r *Rotator) watch(ctx context.Context) <-chan struct{} {
 		default: // a sync is already pending
 		}
 	}
-	for _, watched := range []struct {
-		client                    rest.Interface
-		resource, namespace, name string
-		object                    runtime.Object
-	}{
-		{r.core.RESTClient(), "secrets", r.options.Namespace, r.options.Secret, &corev1.Secret{}},
-		{
-			r.configurations.RESTClient(), "mutatingwebhookconfigurations", "", r.options.Configuration,
-			&admissionregistrationv1.MutatingWebhookConfiguration{},
-		},
-	} {
-		named := fields.OneTermEqualSelector("metadata.name", watched.name)
-		objects := cache.NewListWatchFromClient(watched.client, watched.resource, watched.namespace, named)
-		_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
-			ListerWatcher: objects, ObjectType: watched.object, Transform: nameOnly,
-			Handler: cache.ResourceEventHandlerFuncs{
-				AddFunc: func(any) { wake() }, UpdateFunc: func(any, any) { wake() }, DeleteFunc: func(any) { wake() },
-			},
+	watch := func(resource schema.GroupVersionResource, namespace, name string) {
+		named := func(o *metav1.ListOptions) {
+			o.FieldSelector = fields.OneTermEqualSelector("metadata.name", name).String()
+		}
+		informer := metadatainformer.NewFilteredMetadataInformer(r.metadata, resource, namespace, 0, nil, named).Informer()
+		_, _ = informer.AddEventHandler(cache.ResourceEventHandlerFuncs{ // fails only for an informer that was stopped
+			AddFunc: func(any) { wake() }, UpdateFunc: func(any, any) { wake() }, DeleteFunc: func(any) { wake() },
 		})
 		go informer.RunWithContext(ctx)
 	}
+	watch(corev1.SchemeGroupVersion.WithResource("secrets"), r.options.Namespace, r.options.Secret)
+	watch(admissionregistrationv1.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations"), "", r.options.Configuration)
 	return changed
-}
-
-// nameOnly keeps private keys out of the cache, which is only used for notifications.
-func nameOnly(in any) (any, error) {
-	if o, ok := in.(metav1.Object); ok {
-		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-			Name: o.GetName(), Namespace: o.GetNamespace(), ResourceVersion: o.GetResourceVersion(),
-		}}, nil
-	}
-	return in, nil
 }
