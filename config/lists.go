@@ -27,11 +27,14 @@ type file struct {
 	Rules       []Rule          `json:"rules"`
 }
 
-// listed is a manager in the list of a field. At is its path in the file, empty for a default.
-type listed struct{ field, at, manager string }
+// listed is an element of the list of a field. At is its path in the file, empty for a default.
+type listed[T any] struct {
+	field, at string
+	value     T
+}
 
 // resolve applies the file to the defaults. The error names the field.
-func (f file) resolve() (c HandoffConfiguration, managers []listed, err error) {
+func (f file) resolve() (c HandoffConfiguration, managers []listed[string], err error) {
 	c = Default()
 	c.APIVersion, c.Kind, c.Packs, c.Rules = f.APIVersion, f.Kind, f.Packs, f.Rules
 	for _, l := range []struct {
@@ -42,55 +45,94 @@ func (f file) resolve() (c HandoffConfiguration, managers []listed, err error) {
 		{"appliers", f.Appliers, &c.Appliers}, {"imperative", f.Imperative, &c.Imperative},
 		{"autoscalers", f.Autoscalers, &c.Autoscalers},
 	} {
-		change, err := changeOf[string](l.field, l.text)
+		resolved, err := after(l.field, l.text, *l.into, func(a, b string) bool { return a == b })
 		if err != nil {
 			return c, nil, err
 		}
-		if change.replaces {
-			*l.into = change.list
-		}
-		resolved, err := managersAfter(change, l.field, *l.into)
-		if err != nil {
-			return c, nil, err
-		}
-		if !change.replaces {
-			*l.into = nil
-			for _, listed := range resolved {
-				*l.into = append(*l.into, listed.manager)
-			}
-		}
+		*l.into = valuesOf(resolved)
 		managers = append(managers, resolved...)
 	}
-	scalers, err := changeOf[Scaler]("scalers", f.Scalers)
-	if err == nil {
-		c.Scalers, err = scalersAfter(scalers, c.Scalers)
+	scalers, err := after("scalers", f.Scalers, c.Scalers, Scaler.sameKind)
+	if err != nil {
+		return c, nil, err
 	}
-	if err == nil {
-		err = c.addPacks()
+	c.Scalers = valuesOf(scalers)
+	for _, s := range scalers {
+		if _, err := s.value.parse(); err != nil {
+			return c, nil, inField(s.at, err)
+		}
 	}
+	err = c.addPacks()
 	return c, managers, err
 }
 
-// change is what the file says about a list: a list, which replaces the default, or an object, which adds to it and removes from it.
-type change[T any] struct {
-	replaces bool
-	list     []T
-	Add      []T `json:"add"`
-	Remove   []T `json:"remove"`
+func valuesOf[T any](all []listed[T]) []T {
+	values := make([]T, len(all))
+	for i := range all {
+		values[i] = all[i].value
+	}
+	return values
 }
 
-func changeOf[T any](field string, text json.RawMessage) (c change[T], err error) {
-	if len(text) == 0 {
-		return c, nil
+// after returns a list of defaults after what the file says about its field: a list, which replaces it, or an object, which adds to it
+// and removes from it. The error is about a change that has no effect.
+func after[T comparable](field string, text json.RawMessage, defaults []T, same func(a, b T) bool) (list []listed[T], err error) {
+	var change struct {
+		Add    []T `json:"add"`
+		Remove []T `json:"remove"`
 	}
-	if text[0] == '{' {
-		err = decode(field, text, &c)
-		return c, err
+	switch {
+	case len(text) == 0:
+	case text[0] == '{':
+		err = decode(field, text, &change)
+	default:
+		err, defaults = decode(field, text, &change.Add), nil
 	}
-	c.replaces = true
-	err = decode(field, text, &c.list)
-	return c, err
+	if err != nil {
+		return nil, err
+	}
+	added := field
+	if defaults != nil {
+		added += ".add"
+	}
+	has := func(list []T, is T) bool {
+		return slices.ContainsFunc(list, func(other T) bool { return same(other, is) })
+	}
+	for i, value := range change.Remove {
+		switch {
+		case has(change.Remove[:i], value):
+			err = errTwice
+		case !has(defaults, value):
+			err = fmt.Errorf("is not a default of %s; correct or delete it", field)
+		}
+		if err != nil {
+			return nil, inField(fmt.Sprintf("%s.remove[%d]", field, i), fmt.Errorf("%q %w", fmt.Sprint(value), err))
+		}
+	}
+	for _, value := range defaults {
+		if !has(change.Remove, value) {
+			list = append(list, listed[T]{field: field, value: value})
+		}
+	}
+	for i, value := range change.Add {
+		at := fmt.Sprintf("%s[%d]", added, i)
+		switch {
+		case has(change.Add[:i], value):
+			err = errTwice
+		case slices.Contains(defaults, value) && has(change.Remove, value):
+			err = fmt.Errorf("is also in %s.remove; delete one of them", field)
+		case has(defaults, value) && !has(change.Remove, value):
+			err = fmt.Errorf("is a default of %s; delete it", field)
+		}
+		if err != nil {
+			return nil, inField(at, fmt.Errorf("%q %w", fmt.Sprint(value), err))
+		}
+		list = append(list, listed[T]{field, at, value})
+	}
+	return list, nil
 }
+
+var errTwice = errors.New("is listed twice; delete one of them")
 
 // decode decodes JSON, in which no field may be unknown. The error is about the field; field is that of the text in the file.
 func decode(field string, text []byte, into any) error {
@@ -123,73 +165,3 @@ func pathAt(field string, text []byte, offset int64) string {
 
 // arrayIndex matches an index in a JSON pointer.
 var arrayIndex = regexp.MustCompile(`/(\d+)\b`)
-
-// managersAfter returns a list of managers after the change. The error is about a change that has no effect.
-func managersAfter(c change[string], field string, managers []string) (resolved []listed, err error) {
-	for i, manager := range c.Remove {
-		at := fmt.Sprintf("%s.remove[%d]", field, i)
-		switch {
-		case slices.Contains(c.Remove[:i], manager):
-			err = errors.New("is listed twice; delete one of them")
-		case !slices.Contains(managers, manager):
-			err = fmt.Errorf("is not a default of %s; correct or delete it", field)
-		}
-		if err != nil {
-			return nil, inField(at, fmt.Errorf("%q %w", manager, err))
-		}
-	}
-	for i, manager := range managers {
-		at := ""
-		if c.replaces {
-			at = fmt.Sprintf("%s[%d]", field, i)
-		}
-		if !slices.Contains(c.Remove, manager) {
-			resolved = append(resolved, listed{field, at, manager})
-		}
-	}
-	for i, manager := range c.Add {
-		at := fmt.Sprintf("%s.add[%d]", field, i)
-		switch {
-		case slices.Contains(c.Add[:i], manager):
-			err = errors.New("is listed twice; delete one of them")
-		case slices.Contains(c.Remove, manager):
-			err = fmt.Errorf("is also in %s.remove; delete one of them", field)
-		case slices.Contains(managers, manager):
-			err = fmt.Errorf("is a default of %s; delete it", field)
-		}
-		if err != nil {
-			return nil, inField(at, fmt.Errorf("%q %w", manager, err))
-		}
-		resolved = append(resolved, listed{field, at, manager})
-	}
-	return resolved, nil
-}
-
-// scalersAfter returns the scalers after the change. The error is about the field.
-func scalersAfter(c change[Scaler], scalers Scalers) (Scalers, error) {
-	at, added := "scalers", c.list
-	if !c.replaces {
-		at, added = "scalers.add", c.Add
-	}
-	for i, removed := range c.Remove {
-		at := slices.IndexFunc(scalers, removed.sameKind)
-		if at < 0 {
-			return nil, inField(fmt.Sprintf("scalers.remove[%d]", i), fmt.Errorf("%s is not a default scaler; delete the element", removed))
-		}
-		scalers = slices.Delete(scalers, at, at+1)
-	}
-	if c.replaces {
-		scalers = nil
-	}
-	for i, s := range added {
-		_, err := s.parse()
-		if err == nil && slices.ContainsFunc(scalers, s.sameKind) {
-			err = fmt.Errorf("%s is listed twice; delete one of them", s)
-		}
-		if err != nil {
-			return nil, inField(fmt.Sprintf("%s[%d]", at, i), err)
-		}
-		scalers = append(scalers, s)
-	}
-	return scalers, nil
-}

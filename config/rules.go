@@ -110,7 +110,7 @@ func validateNamespace(namespace string) error {
 }
 
 // validateRules returns an error about rules that contradict each other or the lists of managers.
-func (c HandoffConfiguration) validateRules(managers []listed) error {
+func (c HandoffConfiguration) validateRules(managers []listed[string]) error {
 	if _, err := c.ParsedRules(); err != nil {
 		return err
 	}
@@ -131,25 +131,25 @@ func (c HandoffConfiguration) validateRules(managers []listed) error {
 
 // validateWriters returns an error for a writer of a rule that is not valid, and for one that is also listed as an applier or as
 // imperative, which the rule would overrule.
-func validateWriters(rule Rule, managers []listed) error {
+func validateWriters(rule Rule, managers []listed[string]) error {
 	for i, writer := range rule.Writers {
 		err := validateManager(writer)
-		at := slices.IndexFunc(managers, func(l listed) bool {
-			same, _ := path.Match(writer, l.manager)
-			isApplier, _ := path.Match(l.manager, writer)
-			return (same || writer == l.manager) && l.field != "autoscalers" || isApplier && l.field == "appliers"
+		at := slices.IndexFunc(managers, func(l listed[string]) bool {
+			same, _ := path.Match(writer, l.value)
+			isApplier, _ := path.Match(l.value, writer)
+			return (same || writer == l.value) && l.field != "autoscalers" || isApplier && l.field == "appliers"
 		})
 		switch isAny := writer == ownership.AnyWriter; {
 		case err != nil:
 			err = fmt.Errorf("%q %w", writer, err)
 		case isAny && len(rule.Writers) > 1:
 			err = errors.New(`"*" matches every manager; delete the others`)
-		case !isAny && at >= 0 && writer == managers[at].manager:
+		case !isAny && at >= 0 && writer == managers[at].value:
 			err = fmt.Errorf("%q is also in %s; remove it from one of them%s", writer, managers[at].field, managers[at].removeDefault())
 		case !isAny && at >= 0 && !strings.ContainsAny(writer, "*?["):
-			err = fmt.Errorf("%q matches %s in %s; remove it from one of them%s", writer, managers[at].manager, managers[at].field, managers[at].removeDefault())
+			err = fmt.Errorf("%q matches %s in %s; remove it from one of them%s", writer, managers[at].value, managers[at].field, managers[at].removeDefault())
 		case !isAny && at >= 0:
-			err = fmt.Errorf("%q matches %s in %s; write a pattern that does not, or the managers' names", writer, managers[at].manager, managers[at].field)
+			err = fmt.Errorf("%q matches %s in %s; write a pattern that does not, or the managers' names", writer, managers[at].value, managers[at].field)
 		}
 		if err != nil {
 			return inField(fmt.Sprintf("writers[%d]", i), err)

@@ -57,7 +57,7 @@ func TestScalersThatCanNeverHaveAnEffectAreErrors(t *testing.T) {
 		"no kind":                         {one("group: a.b, path: .spec"), []string{"kind", "ScaledObject"}},
 		"a plural name":                   {one("group: a.b, kind: scaledobjects, path: .spec"), []string{"kind", "scaledobjects"}},
 		"a HorizontalPodAutoscaler":       {one("group: autoscaling, kind: HorizontalPodAutoscaler, path: .spec"), []string{"always"}},
-		"a default again":                 {one("group: keda.sh, kind: ScaledObject, path: .spec.x"), []string{"ScaledObject.keda.sh", "twice"}},
+		"a default again":                 {one("group: keda.sh, kind: ScaledObject, path: .spec.x"), []string{"ScaledObject.keda.sh", "is a default of scalers"}},
 		"an unknown field of an element":  {one("group: a.b, kind: C, paths: .spec"), []string{"unknown field", "scalers.add[0].paths"}},
 		"an unknown field":                {"scalers: {added: []}\n", []string{"unknown field", "scalers.added"}},
 		"a string":                        {"scalers: keda\n", []string{"scalers", "string"}},

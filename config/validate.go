@@ -16,7 +16,7 @@ import (
 // maxManagerLen is the maximum length of a field manager's name (k8s.io/apimachinery/pkg/apis/meta/v1/validation).
 const maxManagerLen = 128
 
-func (c HandoffConfiguration) validate(managers []listed) error {
+func (c HandoffConfiguration) validate(managers []listed[string]) error {
 	if c.APIVersion != APIVersion {
 		return inField("apiVersion", fmt.Errorf("%q is not supported; write %s", c.APIVersion, APIVersion))
 	}
@@ -31,30 +31,30 @@ func (c HandoffConfiguration) validate(managers []listed) error {
 
 // validateLists returns an error for a name that is not valid for a field manager, and for a name in two lists, of which only the
 // first would apply.
-func validateLists(managers []listed) error {
-	all := map[string]listed{} // the first of each name
+func validateLists(managers []listed[string]) error {
+	all := map[string]listed[string]{} // the first of each name
 	for _, l := range managers {
-		if err := validateManager(l.manager); err != nil {
-			return inField(l.at, fmt.Errorf("%q %w", l.manager, err))
+		if err := validateManager(l.value); err != nil {
+			return inField(l.at, fmt.Errorf("%q %w", l.value, err))
 		}
-		first, twice := all[l.manager]
-		if all[l.manager] = l; !twice || first.field == l.field {
+		first, twice := all[l.value]
+		if all[l.value] = l; !twice {
 			continue
 		}
 		if l.at == "" {
 			l, first = first, l // name the one in the file
 		}
-		return inField(l.at, fmt.Errorf("%q is also in %s; remove it from one of them%s", l.manager, first.field, first.removeDefault()))
+		return inField(l.at, fmt.Errorf("%q is also in %s; remove it from one of them%s", l.value, first.field, first.removeDefault()))
 	}
 	return nil
 }
 
 // removeDefault returns how to remove a manager from the defaults, for an error; empty if it is not one of them.
-func (l listed) removeDefault() string {
+func (l listed[T]) removeDefault() string {
 	if l.at != "" {
 		return ""
 	}
-	return fmt.Sprintf(" (from the defaults with %s: {remove: [%s]})", l.field, l.manager)
+	return fmt.Sprintf(" (from the defaults with %s: {remove: [%v]})", l.field, l.value)
 }
 
 func validateManager(manager string) error {
