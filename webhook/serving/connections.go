@@ -4,10 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"maps"
 	"net"
-	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -30,13 +27,12 @@ type connections struct {
 	log     logr.Logger
 	closing ratelimit.Log
 
-	mutex     sync.Mutex
-	open      map[*connection]struct{}
-	addresses map[string]int
+	mutex sync.Mutex
+	open  map[*connection]struct{}
 }
 
 func newConnections(limit int, log logr.Logger) *connections {
-	return &connections{limit: limit, log: log, open: map[*connection]struct{}{}, addresses: map[string]int{}}
+	return &connections{limit: limit, log: log, open: map[*connection]struct{}{}}
 }
 
 // connection is an open connection. Its fields are guarded by the mutex of connections.
@@ -45,8 +41,8 @@ type connection struct {
 
 	all     *connections
 	address string
-	active  time.Time
-	working bool
+	active  time.Time // when it was opened, or when its last review began or ended
+	working bool      // a review is being processed for it
 }
 
 // listener limits the connections of a net.Listener.
@@ -71,7 +67,6 @@ func (all *connections) add(accepted net.Conn) *connection {
 	}
 	all.mutex.Lock()
 	all.open[c] = struct{}{}
-	all.addresses[c.address]++
 	var surplus *connection
 	if len(all.open) > all.limit {
 		surplus = all.longestIdle(c)
@@ -89,41 +84,31 @@ func (all *connections) add(accepted net.Conn) *connection {
 
 // longestIdle returns the connection to close after a new one was added, nil if a review is being processed for each. The caller
 // must hold the mutex.
-func (all *connections) longestIdle(added *connection) *connection {
-	idle := slices.Collect(maps.Keys(all.open))
-	idle = slices.DeleteFunc(idle, func(c *connection) bool { return c == added || c.working })
-	if len(idle) == 0 {
-		return nil
+func (all *connections) longestIdle(added *connection) (longest *connection) {
+	number := map[string]int{} // by address
+	for c := range all.open {
+		number[c.address]++
 	}
-	return slices.MinFunc(idle, func(a, b *connection) int {
-		return cmp.Or(cmp.Compare(all.addresses[b.address], all.addresses[a.address]), a.active.Compare(b.active))
-	})
+	for c := range all.open {
+		if c == added || c.working {
+			continue
+		}
+		if longest == nil || cmp.Or(number[c.address]-number[longest.address], longest.active.Compare(c.active)) > 0 {
+			longest = c
+		}
+	}
+	return longest
 }
 
-// changed records activity on a connection (http.Server.ConnState).
-func (*connections) changed(conn net.Conn, _ http.ConnState) {
-	if c := recorded(conn); c != nil {
-		c.all.mutex.Lock()
-		defer c.all.mutex.Unlock()
-		c.active = time.Now()
-	}
-}
-
-// recorded returns the connection that a TLS connection wraps, nil if it was not accepted by listener.
-func recorded(conn net.Conn) *connection {
-	if secured, ok := conn.(*tls.Conn); ok {
-		conn = secured.NetConn()
-	}
-	c, _ := conn.(*connection)
-	return c
-}
-
-// connectionKey is the key of a request's connection in its context, which is nil if it was not accepted by listener.
+// connectionKey is the key of a request's connection in its context.
 type connectionKey struct{}
 
 // withConnection adds the connection to the context of its requests (http.Server.ConnContext).
 func withConnection(ctx context.Context, conn net.Conn) context.Context {
-	return context.WithValue(ctx, connectionKey{}, recorded(conn))
+	if secured, ok := conn.(*tls.Conn); ok {
+		conn = secured.NetConn()
+	}
+	return context.WithValue(ctx, connectionKey{}, conn)
 }
 
 // setWorking records whether a review is being processed for the connection, which may be nil.
@@ -139,13 +124,7 @@ func (c *connection) setWorking(working bool) {
 // Close closes the connection. Both the server and add may call it, in any order.
 func (c *connection) Close() error {
 	c.all.mutex.Lock()
-	if _, open := c.all.open[c]; open {
-		delete(c.all.open, c)
-		c.all.addresses[c.address]--
-		if c.all.addresses[c.address] == 0 {
-			delete(c.all.addresses, c.address)
-		}
-	}
+	delete(c.all.open, c)
 	c.all.mutex.Unlock()
 	return c.Conn.Close()
 }

@@ -72,21 +72,24 @@ func (h *Health) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	path, name, _ := strings.Cut(strings.Trim(req.URL.Path, "/"), "/")
+	checks := slices.DeleteFunc(slices.Clone(h.checks), func(c Check) bool { return name != "" && c.Name != name })
 	switch {
 	case path == "healthz":
 		_, _ = fmt.Fprintln(w, "ok")
-	case path == "readyz" && name == "":
-		h.readiness(w, req.URL.Query().Has("verbose"))
-	case path == "readyz":
-		h.serveCheck(w, req, name)
-	default:
+	case path != "readyz" || name != "" && len(checks) == 0:
 		http.NotFound(w, req)
+	default:
+		failures := report(w, checks, req.URL.Query().Has("verbose"))
+		if name == "" {
+			h.logChange(failures)
+		}
 	}
 }
 
-func (h *Health) readiness(w http.ResponseWriter, verbose bool) {
-	var lines, failures []string
-	for _, check := range h.checks {
+// report responds with the results of checks, and returns the failures.
+func report(w http.ResponseWriter, checks []Check, verbose bool) (failures []string) {
+	var lines []string
+	for _, check := range checks {
 		problem, fails := check.problem()
 		switch {
 		case fails:
@@ -99,7 +102,6 @@ func (h *Health) readiness(w http.ResponseWriter, verbose bool) {
 			lines = append(lines, "[+]"+check.Name+" ok")
 		}
 	}
-	h.logChange(failures)
 	status := "ok"
 	if failures != nil {
 		status = "not ready"
@@ -109,6 +111,7 @@ func (h *Health) readiness(w http.ResponseWriter, verbose bool) {
 		_, _ = fmt.Fprintln(w, strings.Join(lines, "\n"))
 	}
 	_, _ = fmt.Fprintln(w, status)
+	return failures
 }
 
 // logChange logs the result of a probe if it differs from the last one.
@@ -129,23 +132,6 @@ func (h *Health) logChange(failures []string) {
 	h.logged = text
 }
 
-func (h *Health) serveCheck(w http.ResponseWriter, req *http.Request, name string) {
-	i := slices.IndexFunc(h.checks, func(c Check) bool { return c.Name == name })
-	if i < 0 {
-		http.NotFound(w, req)
-		return
-	}
-	problem, fails := h.checks[i].problem()
-	switch {
-	case fails:
-		http.Error(w, problem.Error(), http.StatusServiceUnavailable)
-	case problem != nil:
-		_, _ = fmt.Fprintln(w, problem)
-	default:
-		_, _ = fmt.Fprintln(w, "ok")
-	}
-}
-
 // Run serves probes at an address until the context is done. If the address is empty or "0", it serves none.
 func (h *Health) Run(ctx context.Context, address string) error {
 	if address == "" || address == "0" {
@@ -157,7 +143,7 @@ func (h *Health) Run(ctx context.Context, address string) error {
 	}
 	bounded := newConnections(probeConnections, h.log)
 	server := &http.Server{
-		Handler: h, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, MaxHeaderBytes: headerLimit, ConnState: bounded.changed,
+		Handler: h, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, MaxHeaderBytes: headerLimit,
 	}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
 	if err := server.Serve(listener{port, bounded}); !errors.Is(err, http.ErrServerClosed) {

@@ -32,22 +32,21 @@ type limiter struct {
 	maxWorking int
 	maxBody    int64
 
-	mutex             sync.Mutex
-	inFlight, working int
-	bytes             int64
-	// waiting are the reviews that wait for their client, and the bytes received for them. The longest waiting is first.
-	waiting *list.List
+	mutex    sync.Mutex
+	inFlight *list.List // of pendingReviews; of those that wait for their clients, the longest waiting is first
+	working  int
+	bytes    int64
 }
 
 func newLimiter(maxWorking int, maxBody int64, reviews Reviews, r prometheus.Registerer) *limiter {
-	l := &limiter{reviews: reviews, maxWorking: maxWorking, maxBody: maxBody, waiting: list.New()}
+	l := &limiter{reviews: reviews, maxWorking: maxWorking, maxBody: maxBody, inFlight: list.New()}
 	promauto.With(r).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "handoff_reviews_in_flight",
 		Help: "Reviews being read, processed or answered. Reviews beyond --max-in-flight are shed as soon as they have been read.",
 	}, func() float64 {
 		l.mutex.Lock()
 		defer l.mutex.Unlock()
-		return float64(l.inFlight)
+		return float64(l.inFlight.Len())
 	})
 	return l
 }
@@ -56,12 +55,12 @@ func newLimiter(maxWorking int, maxBody int64, reviews Reviews, r prometheus.Reg
 type pendingReview struct {
 	limiter    *limiter
 	connection *connection // nil if the server did not record it
+	place      *list.Element
 	bytes      int64
-	working    bool
+	working    bool // it takes a slot
 	// refused reports that there was not enough memory for the review.
 	refused bool
-	place   *list.Element // in waiting
-	// setDeadline sets the deadline of the read or write that waits for the client.
+	// setDeadline sets the deadline of the read or write that waits for the client; nil while the review does not wait.
 	setDeadline func(time.Time) error
 }
 
@@ -71,12 +70,8 @@ func (l *limiter) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		return
 	}
 	controller := http.NewResponseController(w)
-	p := &pendingReview{limiter: l}
-	p.connection, _ = req.Context().Value(connectionKey{}).(*connection)
-	l.mutex.Lock()
-	l.inFlight++
-	p.become(false, controller.SetReadDeadline)
-	l.mutex.Unlock()
+	c, _ := req.Context().Value(connectionKey{}).(*connection)
+	p := l.enter(c, controller.SetReadDeadline)
 	defer l.leave(p)
 	body, err := p.read(req)
 	if l.begin(p) {
@@ -86,35 +81,36 @@ func (l *limiter) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	l.reviews.Shed(w, body)
 }
 
+func (l *limiter) enter(c *connection, setDeadline func(time.Time) error) *pendingReview {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	p := &pendingReview{limiter: l, connection: c}
+	p.place = l.inFlight.PushBack(p)
+	p.become(false, setDeadline)
+	return p
+}
+
 func (l *limiter) leave(p *pendingReview) {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	l.inFlight--
-	l.bytes -= p.bytes
-	p.bytes = 0
 	p.become(false, nil)
+	l.inFlight.Remove(p.place)
+	l.bytes -= p.bytes
 }
 
 // become records whether the review takes a slot, and whether it waits for its client, whose deadline setDeadline sets; nil if not.
 // The caller must hold the mutex.
 func (p *pendingReview) become(working bool, setDeadline func(time.Time) error) {
-	if p.place != nil {
-		p.limiter.waiting.Remove(p.place)
-		p.place = nil
+	p.setDeadline = setDeadline
+	p.limiter.inFlight.MoveToBack(p.place)
+	if p.working {
+		p.limiter.working--
 	}
-	if setDeadline != nil {
-		p.setDeadline, p.place = setDeadline, p.limiter.waiting.PushBack(p)
-	}
-	if working == p.working {
-		return
+	if working {
+		p.limiter.working++
 	}
 	p.working = working
 	p.connection.setWorking(working)
-	if working {
-		p.limiter.working++
-	} else {
-		p.limiter.working--
-	}
 }
 
 // received counts bytes that have been received, and reports whether there is enough memory for them. If there is not, it first
@@ -132,15 +128,13 @@ func (p *pendingReview) received(n int) bool {
 	if isLarge {
 		limit = maxLargeBytes
 	}
-	for e := l.waiting.Front(); e != nil && l.bytes > limit; {
-		other, next := e.Value.(*pendingReview), e.Next() //nolint:forcetypeassert // the list has no other type
+	for e := l.inFlight.Front(); e != nil && l.bytes > limit; e = e.Next() {
+		other := e.Value.(*pendingReview) //nolint:forcetypeassert // the list has no other type
 		isReserved := isLarge && other.bytes <= largeReview
-		if other != p && other.bytes > 0 && !isReserved {
+		if other != p && other.bytes > 0 && other.setDeadline != nil && !isReserved {
 			other.refuse()
-			other.become(false, nil)
 			_ = other.setDeadline(time.Unix(1, 0)) // fails only if the connection is already closed
 		}
-		e = next
 	}
 	if l.bytes > limit {
 		p.refuse()

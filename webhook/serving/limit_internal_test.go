@@ -163,14 +163,13 @@ func TestALargeReviewEvictsNoSmallOne(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			limiter := newLimiter(0, maxBytes, gated{}, prometheus.NewRegistry())
 			waits := func(size int) *pendingReview {
-				p := &pendingReview{limiter: limiter}
-				p.become(false, func(time.Time) error { return nil })
+				p := limiter.enter(nil, func(time.Time) error { return nil })
 				p.received(size)
 				return p
 			}
 			small, large := waits(largeReview), waits(largeReview+1)
 			limiter.bytes += maxBytes - int64(c.size)
-			next := &pendingReview{limiter: limiter}
+			next := limiter.enter(nil, nil)
 			next.received(c.size)
 			if small.refused != c.small || large.refused != c.large {
 				t.Errorf("want them evicted: %t, %t; got %t, %t", c.small, c.large, small.refused, large.refused)

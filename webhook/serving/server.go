@@ -94,8 +94,8 @@ func New(o Options, reviews Reviews) *Server {
 		Handler: mux, TLSConfig: s.tlsConfig(), ErrorLog: errorLog(o.Log),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: headerLimit,
-		ConnState:      s.connections.changed, ConnContext: withConnection,
-		Protocols: new(http.Protocols),
+		ConnContext:    withConnection,
+		Protocols:      new(http.Protocols),
 	}
 	// The API server calls webhooks over HTTP/1.1, to balance requests between replicas. Without HTTP/2, there are no HTTP/2
 	// floods.
