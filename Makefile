@@ -158,7 +158,7 @@ list-versions:
 # those that run on kind, where the installation is what matters. e2e-versions and e2e-kind SUITE=all run all tests.
 OLDEST := $(firstword $(OLDER))
 DECISIONS := Row TheOracle Helm3 MatchConditions ThreeMeanings Zero ReplicasLeftEmpty Units$$ ScalersOwn AScaler \
-	TheObjectsMode AppliersAre TheParentOf ACustomResource TheAPIServerAccepts
+	AppliersAre TheParentOf ACustomResource TheAPIServerAccepts
 INSTALLED := RowsOfTheDecisionTable Helm3 MatchConditions
 empty :=
 either = ^Test($(subst $(empty) $(empty),|,$(strip $1)))

@@ -6,6 +6,7 @@ import (
 )
 
 func TestInvalidFlagsAreErrors(t *testing.T) {
+	t.Setenv(namespaceVariable, "")
 	for args, want := range map[string]string{ //nolint:gosec // flags, not credentials
 		"--webhook-port=0": "--webhook-port=0: must be a port from 1 to 65535", "--webhook-port=-1": "--webhook-port=-1", "--webhook-port=65536": "--webhook-port=65536",
 		"--webhook-cert-dir=":       "--webhook-cert-dir: must not be empty",
@@ -17,12 +18,18 @@ func TestInvalidFlagsAreErrors(t *testing.T) {
 		"--self-signed-secret=A":    `--self-signed-secret="A"`,
 		"--webhook-configuration=":  `--webhook-configuration=""`,
 		"--webhook-configuration=/": `--webhook-configuration="/"`,
+		"--max-in-flight=-1":        "--max-in-flight=-1: must not be negative",
+		"--shutdown-delay=-1s":      "--shutdown-delay=-1s: must not be negative",
+		"--drain-timeout=-1s":       "--drain-timeout=-1s",
+		"--client-name=apiserver":   "--client-name=apiserver",
+		"--no-such-flag":            "unknown flag: --no-such-flag",
+		"serve":                     `unexpected argument "serve"`,
+		"--self-signed":             "POD_NAMESPACE",
 	} {
 		if _, err := parse([]string{args}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: want an error containing %q, got %v", args, want, err)
 		}
 	}
-	t.Setenv(namespaceVariable, "")
 	if _, err := parse(nil); err != nil {
 		t.Errorf("the defaults: %v", err)
 	}

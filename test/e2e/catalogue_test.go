@@ -272,16 +272,14 @@ func withKinds(t *testing.T, all []*packEntry) {
 	t.Helper()
 	withScalers(t)
 	withVirtualServices(t)
-	n := &namespace{T: t, name: "default", silent: true}
 	for _, p := range all {
 		kind := p.object.GroupVersionKind()
 		_, err := cluster.client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
 		if !meta.IsNoMatchError(err) {
 			continue
 		}
-		n.apply(objects.CRD(kind.Group, kind.Kind, fmt.Sprintf("  - {name: %s, served: true, storage: true, schema: {openAPIV3Schema: "+
-			"{type: object, x-kubernetes-preserve-unknown-fields: true}}}\n", kind.Version)))
-		n.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/"+strings.ToLower(kind.Kind)+"s."+kind.Group)
+		withCRDs(t, objects.CRD(kind.Group, kind.Kind, fmt.Sprintf("  - {name: %s, served: true, storage: true, schema: {openAPIV3Schema: "+
+			"{type: object, x-kubernetes-preserve-unknown-fields: true}}}\n", kind.Version)), "crd/"+strings.ToLower(kind.Kind)+"s."+kind.Group)
 	}
 }
 
@@ -300,7 +298,7 @@ func TestCatalogue(t *testing.T) { //nolint:tparallel // the page follows the su
 		for column, s := range syncers() {
 			t.Run(s.name, func(t *testing.T) {
 				t.Parallel()
-				with := newEdited(t, applier{})
+				with := newNamespace(t, "enforce")
 				with.withRules()
 				without := newNamespace(t, "").outcomes(s, all, "off")
 				for i, got := range with.outcomes(s, all, "enforce") {

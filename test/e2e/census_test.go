@@ -155,8 +155,8 @@ func TestCensusPlays(t *testing.T) {
 			t.Parallel()
 			with := newNamespace(t, "enforce")
 			_, webhook := with.configured(string(configuration))
-			with.registered(strings.NewReplacer("[apps]", `["*"]`, "[v1], op", `["*"], op`, "[deployments]", `["*"]`).Replace(hookOfNamespace)+hookOutside, with.name, webhook)
-			(&edited{namespace: with}).wantRules()
+			with.registered(forAllKinds(hookOfNamespace), with.name, webhook)
+			with.wantRules()
 			without := newNamespace(t, "").outcomes(s, all, "off")
 			for i, got := range with.outcomes(s, all, "enforce") {
 				if got.field != "kept" || without[i].field != "lost" {

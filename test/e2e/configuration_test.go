@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"encoding/base64"
 	"os"
 	"strings"
 	"sync"
@@ -10,7 +11,51 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
+
+// hookOfNamespace calls a webhook for the Deployments of one namespace, in addition to the suite's webhook.
+const hookOfNamespace = `
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingWebhookConfiguration
+metadata: {name: "{name}"}
+webhooks:
+- name: rules.appliers.test
+  clientConfig: {url: "{url}/mutate", caBundle: "{ca}"}
+  failurePolicy: Fail
+  sideEffects: NoneOnDryRun
+  admissionReviewVersions: [v1]
+  reinvocationPolicy: IfNeeded
+  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: "{name}"}}
+  rules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [deployments], scope: Namespaced}]
+`
+
+// configured starts a webhook with a configuration of its own, which the API server also calls for the Deployments of the namespace.
+// It returns the configuration's file as well.
+func (n *namespace) configured(configuration string) (file string, webhook *handofftest.Webhook) {
+	n.Helper()
+	localOnly(n.T)
+	file = n.file("config.yaml", configuration)
+	webhook, err := handofftest.Start(n.Context(), cluster.Plane, handofftest.Options{Config: file})
+	if err != nil {
+		n.Fatal(err)
+	}
+	n.Cleanup(func() {
+		n.run("", "delete", "mutatingwebhookconfiguration", n.name)
+		if err := webhook.Stop(); err != nil {
+			n.Error(err)
+		}
+	})
+	n.registered(hookOfNamespace, n.name, webhook)
+	return file, webhook
+}
+
+// registered makes the API server call a webhook.
+func (n *namespace) registered(hook, name string, webhook *handofftest.Webhook) {
+	n.Helper()
+	n.apply(strings.NewReplacer("{name}", name, "{url}", webhook.URL, "{ca}", base64.StdEncoding.EncodeToString(webhook.CA)).Replace(hook))
+}
 
 // ruleFor is a configuration that assigns a field of Deployments to controllers.
 func ruleFor(field string) string {

@@ -59,38 +59,15 @@ const hookOutside = `
   - {apiGroups: [rbac.authorization.k8s.io], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [clusterroles]}
 `
 
-// image is the JSONPath of the image of the container.
-const image = ".spec.template.spec.containers[0].image"
-
-// edited is a namespace with a webhook that has editedRules, and an applier.
-type edited struct {
-	*namespace
-
-	applier applier
-	before  string // the manifest that was applied last
-}
-
-func newEdited(t *testing.T, a applier) *edited {
-	t.Helper()
-	n := newNamespace(t, "enforce")
-	return &edited{namespace: n, applier: a}
-}
-
-// eachEdited runs a test for each applier.
-func eachEdited(t *testing.T, appliers map[string]applier, test func(n *edited)) {
-	t.Helper()
-	t.Parallel()
-	for name, a := range appliers {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(newEdited(t, a))
-		})
-	}
-}
+// image and memory are the JSONPaths of fields of the container.
+const (
+	image  = ".spec.template.spec.containers[0].image"
+	memory = ".spec.template.spec.containers[0].resources.requests.memory"
+)
 
 // withRules starts the webhook with the rules and all packs, which all namespaces share, and waits until the API server calls it. Objects that exist
 // then are not changed.
-func (n *edited) withRules() {
+func (n *namespace) withRules() {
 	n.Helper()
 	localOnly(n.T)
 	cluster.ruled.once.Do(func() {
@@ -103,15 +80,19 @@ func (n *edited) withRules() {
 		if err != nil {
 			n.Fatal(err)
 		}
-		hook := strings.NewReplacer(`kubernetes.io/metadata.name: "{name}"`, `rules: edited`, "[apps]", `["*"]`, "[v1], op", `["*"], op`, "[deployments]", `["*"]`).Replace(hookOfNamespace)
-		n.registered(hook+hookOutside, "edited", cluster.ruled.webhook)
+		n.registered(forAllKinds(strings.Replace(hookOfNamespace, `kubernetes.io/metadata.name: "{name}"`, "rules: edited", 1)), "edited", cluster.ruled.webhook)
 	})
 	n.kubectl("label", "namespace", n.name, "rules=edited")
 	n.wantRules()
 }
 
+// forAllKinds returns a webhook configuration for all objects, inside namespaces and outside.
+func forAllKinds(hook string) string {
+	return strings.NewReplacer("[apps]", `["*"]`, "[v1], op", `["*"], op`, "[deployments]", `["*"]`).Replace(hook) + hookOutside
+}
+
 // wantRules waits until the API server calls a webhook with the rules.
-func (n *edited) wantRules() {
+func (n *namespace) wantRules() {
 	n.Helper()
 	probe := strings.Replace(requesting("10m"), "  name: web\n", "  name: probe\n", 1)
 	n.eventually("the API server calls the webhook with the rules", func() bool {
@@ -120,239 +101,161 @@ func (n *edited) wantRules() {
 	})
 }
 
-// applies lets the applier apply a manifest.
-func (n *edited) applies(manifest string) {
-	n.Helper()
-	n.applier.apply(n.namespace, n.applier.manager, n.before, manifest)
-	n.before = manifest
-}
-
-// resize sets the cpu as the controller of the rule.
-func (n *edited) resize() {
-	n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", resources)
-}
-
-// want checks the value at a JSONPath.
-func (n *edited) want(what, path, want string) {
-	n.Helper()
-	if got := n.jsonpath(path); got != want {
-		n.Errorf("%s: want %s at %s, got %q", what, want, path, got)
-	}
-}
-
-// keeps checks that an apply of a manifest keeps a value, and that the next one stores nothing.
-func (n *edited) keeps(what, manifest, path, want string) {
-	n.Helper()
-	n.applies(manifest)
-	n.want(what, path, want)
-	if n.applier.replaces {
-		n.applies(manifest) // which drops what the deployment controller adds
-		n.want(what+", again", path, want)
-		return
-	}
-	n.unchangedBy(what+", again", func() { n.applies(manifest) })
-}
-
 // requesting returns a manifest that requests an amount of cpu.
 func requesting(amount string) string {
 	return strings.Replace(deployment("3", "app:1"), "cpu: 10m", "cpu: "+amount, 1)
 }
 
+// requested is an apply of it, twice, after which the cpu has a value.
+func requested(amount, want string) step { return applies(requesting(amount)).value(cpu, want).twice() }
+
 // TestEditApply verifies that a manifest wins where it has changed, and only there.
 func TestEditApply(t *testing.T) {
-	eachEdited(t, appliers(), func(n *edited) {
-		n.withRules()
-		n.applies(requesting("10m"))
-		n.resize()
-		n.keeps("an unchanged manifest", requesting("10m"), cpu, "50m")
-		n.keeps("an edited manifest", requesting("20m"), cpu, "20m")
-		n.resize()
-		n.keeps("the edited manifest once more", requesting("20m"), cpu, "50m")
-		n.applies(requesting("10m"))
-		n.want("an edit back to the first value", cpu, "10m")
+	t.Parallel()
+	playBy(t, appliers(), map[string]scenario{"edits": {ruled: true, steps: []step{
+		applies(requesting("10m")), resizedBy("vpa"), requested("10m", "50m"), requested("20m", "20m"),
+		resizedBy("vpa"), requested("20m", "50m"), applies(requesting("10m")).value(cpu, "10m"),
+	}}})
+}
+
+// recorders are appliers that record a manifest in three ways.
+func recorders() map[string]applier {
+	return map[string]applier{
+		"last-applied": {manager: "ci"}, "an Apply entry": {manager: "ci", args: serverSide()}, "nowhere": {manager: "helm", by: helm3},
+	}
+}
+
+func TestEditApplyByTheRecordOfTheManifest(t *testing.T) {
+	t.Parallel()
+	// of is an apply of cpu and memory, twice, and their values after it.
+	of := func(manifest, cpus, memories string) step {
+		parts := strings.Fields(manifest)
+		return applies(strings.Replace(deployment("3", "app:1"), "cpu: 10m", "cpu: "+parts[0]+", memory: "+parts[1], 1)).
+			value(cpu, cpus).value(memory, memories).twice()
+	}
+	sleeping := func(replicas string) step {
+		return applies(withMetadata(`labels: {sleeps: "yes"}`, deployment(replicas, "app:1")))
+	}
+	sleeps := patchedBy("sleeper", `{"spec":{"replicas":7}}`)
+	playBy(t, recorders(), map[string]scenario{
+		"the first apply under the rule": {steps: []step{
+			applies(requesting("10m")), resizedBy("vpa"), did((*namespace).withRules), requested("10m", "50m"), requested("20m", "20m"),
+		}},
+		"an edit of one field does not decide on another one beside it": {ruled: true, steps: []step{
+			of("10m 1Mi", "10m", "1Mi"),
+			runs("patch", "deployment", "web", "--field-manager=vpa", "-p", strings.Replace(resources, `"50m"`, `"50m","memory":"5Mi"`, 1)),
+			of("10m 1Mi", "50m", "5Mi"), of("20m 1Mi", "20m", "5Mi"), of("20m 2Mi", "20m", "2Mi"),
+		}},
+		"a manifest that drops replicas never scales to 1": {ruled: true, steps: []step{
+			sleeping("3"), sleeps, sleeping("3").replicas(7).twice(), sleeping("4").replicas(4).twice(), sleeps, sleeping("").replicas(7).twice(),
+		}},
 	})
 }
 
 func TestEditApplyAfterARestart(t *testing.T) {
 	t.Parallel()
-	n := newEdited(t, applier{manager: "ci", apply: byKubectl})
-	_, first := n.configured(editedRules)
-	n.wantRules()
-	n.applies(requesting("10m"))
-	if err := first.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	n.configured(editedRules)
-	n.wantRules()
-	n.resize()
-	n.keeps("an unchanged manifest", requesting("10m"), cpu, "50m")
-	n.applies(requesting("20m"))
-	n.want("an edit", cpu, "20m")
-}
-
-// someAppliers are those that record a manifest in three ways.
-func someAppliers() map[string]applier {
-	return map[string]applier{
-		"last-applied": {manager: "ci", apply: byKubectl}, "an Apply entry": {manager: "ci", apply: byKubectlServerSide},
-		"nowhere": {manager: "helm", apply: byHelmsLibrary},
-	}
-}
-
-func TestEditApplyAtTheFirstApplyUnderTheRule(t *testing.T) {
-	eachEdited(t, someAppliers(), func(n *edited) {
-		n.applies(requesting("10m"))
-		n.resize()
-		n.withRules()
-		n.keeps("the first apply", requesting("10m"), cpu, "50m")
-		n.applies(requesting("20m"))
-		n.want("an edit", cpu, "20m")
+	var first *handofftest.Webhook
+	start := did(func(n *namespace) {
+		_, first = n.configured(editedRules)
+		n.wantRules()
 	})
+	play(t, map[string]scenario{"of the webhook": {steps: []step{
+		start, applies(requesting("10m")),
+		did(func(n *namespace) {
+			if err := first.Stop(); err != nil {
+				n.Fatal(err)
+			}
+		}), start, resizedBy("vpa"), requested("10m", "50m"), requested("20m", "20m"),
+	}}})
 }
 
 // TestEditApplyWithoutARecord verifies that the live value is kept if the record is not what handoff has written.
 func TestEditApplyWithoutARecord(t *testing.T) {
 	t.Parallel()
-	for name, lose := range map[string]func(n *edited){
-		"kubectl rollout undo, which brings an old one back": func(n *edited) {
-			n.rolledOut("2")
-			n.kubectl("rollout", "undo", "deployment/web", "--to-revision=1")
-		},
-		"kubectl replace, which drops it": func(n *edited) { n.replace(requesting("20m")) },
-		"a text that is no record": func(n *edited) {
-			n.kubectl("annotate", "--overwrite", "deployment/web", ownership.AppliedAnnotation+"={")
-		},
-		"a record by somebody else": func(n *edited) {
-			n.kubectl("annotate", "--overwrite", "deployment/web", ownership.AppliedAnnotation+`={}`)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			n := newEdited(t, applier{manager: "kubectl-client-side-apply", apply: byKubectl})
-			n.withRules()
-			n.applies(requesting("10m"))
-			n.rolledOut("1")
-			n.applies(requesting("20m"))
-			lose(n)
-			n.resize()
-			n.keeps("the unchanged manifest", requesting("20m"), cpu, "50m")
-			n.applies(requesting("30m"))
-			n.want("an edit", cpu, "30m")
-		})
+	record := func(text string) step {
+		return runs("annotate", "--overwrite", "deployment/web", ownership.AppliedAnnotation+"="+text)
 	}
+	all := map[string]scenario{}
+	for sentence, lose := range map[string][]step{
+		"kubectl rollout undo, which brings an old one back": {
+			rolledOut("2"), runs("rollout", "undo", "deployment/web", "--to-revision=1"),
+		},
+		"kubectl replace, which drops it": {replaces(requesting("20m"))},
+		"a text that is no record":        {record("{")},
+		"a record by somebody else":       {record("{}")},
+	} {
+		all[sentence] = scenario{ruled: true, steps: slices.Concat([]step{applies(requesting("10m")), rolledOut("1"), applies(requesting("20m"))}, lose,
+			[]step{resizedBy("vpa"), requested("20m", "50m"), requested("30m", "30m")})}
+	}
+	play(t, all)
 }
 
-// TestEditApplyToOneOfTwoFields verifies that an edit of one field does not decide on another one beside it.
-func TestEditApplyToOneOfTwoFields(t *testing.T) {
-	eachEdited(t, someAppliers(), func(n *edited) {
-		n.withRules()
-		const memory = ".spec.template.spec.containers[0].resources.requests.memory"
-		manifest := func(cpu, memory string) string {
-			return strings.Replace(deployment("3", "app:1"), "cpu: 10m", "cpu: "+cpu+", memory: "+memory, 1)
-		}
-		n.applies(manifest("10m", "1Mi"))
-		n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", strings.Replace(resources, `"50m"`, `"50m","memory":"5Mi"`, 1))
-		n.keeps("an unchanged manifest", manifest("10m", "1Mi"), memory, "5Mi")
-		n.keeps("an edit of the cpu, for the memory", manifest("20m", "1Mi"), memory, "5Mi")
-		n.want("an edit of the cpu", cpu, "20m")
-		n.keeps("an edit of the memory, for the cpu", manifest("20m", "2Mi"), cpu, "20m")
-		n.want("an edit of the memory", memory, "2Mi")
+// untilDryRun waits until a dry run of an apply has a value.
+func untilDryRun(manifest, path, want string) step {
+	return step{do: func(s stage) (r result) {
+		s.Helper()
+		s.eventually("an apply has "+path+" "+want, func() bool {
+			r = s.applies(manifest, "--dry-run=server", "-o", "jsonpath={"+path+"}")
+			return r.stdout == want
+		})
+		return r
+	}}
+}
+
+// inMode changes the mode of the namespace.
+func inMode(mode string) step {
+	return did(func(n *namespace) {
+		n.kubectl("annotate", "--overwrite", "namespace", n.name, ownership.ModeAnnotation+"="+mode)
 	})
 }
 
-// TestEditApplyAfterAnUnseenEdit verifies that an edit that was applied while handoff was off is not one once it is on.
-func TestEditApplyAfterAnUnseenEdit(t *testing.T) {
+func TestEditApplyUnderSeveralConditions(t *testing.T) {
 	t.Parallel()
-	n := newEdited(t, applier{manager: "ci", apply: byKubectl})
-	n.withRules()
-	n.applies(requesting("10m"))
-	n.kubectl("annotate", "--overwrite", "namespace", n.name, "ownership-handoff.io/mode=warn")
-	n.eventually("the webhook knows the mode", func() bool {
-		n.applies(requesting("20m"))
-		n.resize()
-		n.applies(requesting("20m"))
-		return n.jsonpath(cpu) == "20m"
+	ci := append(serverSide(), "--field-manager=ci")
+	second := func(amount, want string) step { return applies(requesting(amount), ci...).value(cpu, want).twice() }
+	play(t, map[string]scenario{
+		"an edit that was applied while handoff was off is not one once it is on": {ruled: true, steps: []step{
+			applies(requesting("10m")), resizedBy("vpa"), inMode("warn"), untilDryRun(requesting("10m"), cpu, "10m"), requested("20m", "20m"),
+			resizedBy("vpa"), inMode("enforce"), untilDryRun(requesting("20m"), cpu, "50m"), requested("20m", "50m"),
+		}},
+		"two appliers": {ruled: true, steps: []step{
+			applies(requesting("10m")), resizedBy("vpa"), requested("10m", "50m"),
+			applies(requesting("10m")).warns(`kept .spec.template.spec.containers[name="app"].resources.requests.cpu, owned by vpa; a new manifest value wins`),
+			second("30m", "50m"), second("40m", "40m"), resizedBy("vpa"), second("40m", "50m"), requested("10m", "50m"),
+		}},
 	})
-	n.kubectl("annotate", "--overwrite", "namespace", n.name, "ownership-handoff.io/mode=enforce")
-	n.resize()
-	n.eventually("the webhook knows the mode again", func() bool {
-		return n.must(n.run(requesting("20m"), "apply", "--dry-run=server", "--field-manager=ci", "-o", "jsonpath={"+cpu+"}", "-f", "-")).stdout == "50m"
-	})
-	n.keeps("the unchanged manifest", requesting("20m"), cpu, "50m")
-}
-
-func TestEditApplyUnderTwoAppliers(t *testing.T) {
-	t.Parallel()
-	n := newEdited(t, applier{manager: "kubectl-client-side-apply", apply: byKubectl})
-	n.withRules()
-	n.applies(requesting("10m"))
-	n.resize()
-	n.keeps("the first applier", requesting("10m"), cpu, "50m")
-	n.wantWarnings(n.apply(requesting("10m")), `kept .spec.template.spec.containers[name="app"].resources.requests.cpu, owned by vpa; a new manifest value wins`)
-	n.applier = applier{manager: "ci", apply: byKubectlServerSide}
-	n.keeps("the first apply of a second applier", requesting("30m"), cpu, "50m")
-	n.keeps("an edit of the second applier", requesting("40m"), cpu, "40m")
-	n.resize()
-	n.keeps("the second applier", requesting("40m"), cpu, "50m")
-	n.applier = applier{manager: "kubectl-client-side-apply", apply: byKubectl}
-	n.keeps("the first applier again", requesting("10m"), cpu, "50m")
 }
 
 // withImage returns a manifest to which the rule for any writer applies.
 func withImage(image string) string {
-	return strings.Replace(deployment("3", image), "  name: web\n", "  name: web\n  labels: {images: anybody}\n", 1)
+	return withMetadata("labels: {images: anybody}", deployment("3", image))
 }
 
 // TestAnyWriter verifies that a value that a manifest has not set is kept, also one that a person wrote, and that a value that it has set is its own.
 func TestAnyWriter(t *testing.T) {
-	eachEdited(t, appliers(), func(n *edited) {
-		n.withRules()
-		n.applies(withImage("app:1"))
-		n.keeps("a new image in the manifest", withImage("app:2"), image, "app:2")
-		n.kubectl("set", "image", "deployment/web", "app=app:9")
-		n.keeps("a person's image", withImage("app:2"), image, "app:9")
-		n.kubectl("set", "image", "deployment/web", "app=app:2")
-		n.keeps("a new image over the manifest's own, which a person has set", withImage("app:3"), image, "app:3")
-	})
-}
-
-// TestEditApplyToReplicas verifies that a manifest that drops the replicas never scales to 1, also under such a rule.
-func TestEditApplyToReplicas(t *testing.T) {
-	eachEdited(t, someAppliers(), func(n *edited) {
-		n.withRules()
-		manifest := func(replicas string) string {
-			return strings.Replace(deployment(replicas, "app:1"), "  name: web\n", "  name: web\n  labels: {sleeps: \"yes\"}\n", 1)
-		}
-		sleeps := func() {
-			n.kubectl("patch", "deployment", "web", "--field-manager=sleeper", "-p", `{"spec":{"replicas":7}}`)
-		}
-		n.applies(manifest("3"))
-		sleeps()
-		n.keeps("an unchanged manifest", manifest("3"), ".spec.replicas", "7")
-		n.keeps("an edited manifest", manifest("4"), ".spec.replicas", "4")
-		sleeps()
-		n.keeps("a manifest without replicas", manifest(""), ".spec.replicas", "7")
-	})
-}
-
-// TestAnyWriterWhoseEntryWasRenamed verifies that a person's value is kept after a tool has moved it to the entry of the applier, as Flux
-// does with kubectl's entries (fluxcd/pkg/ssa, PatchReplaceFieldsManagers).
-func TestAnyWriterWhoseEntryWasRenamed(t *testing.T) {
 	t.Parallel()
-	n := newEdited(t, applier{manager: "ci", apply: byKubectlServerSide})
-	n.withRules()
-	n.applies(withImage("app:1"))
-	n.kubectl("set", "image", "deployment/web", "app=app:9")
-	o := n.object()
-	o.SetManagedFields(renamed(t, o, "ci"))
-	n.eventually("the entries are renamed", func() bool {
-		o.SetResourceVersion(n.object().GetResourceVersion())
-		return cluster.client.Update(n.Context(), o, client.FieldOwner("kubectl")) == nil
-	})
+	set := func(to string) step { return runs("set", "image", "deployment/web", "app="+to) }
+	applied := func(manifest, want string) step { return applies(withImage(manifest)).value(image, want).twice() }
+	playBy(t, appliers(), map[string]scenario{"images": {ruled: true, steps: []step{
+		applied("app:1", "app:1"), applied("app:2", "app:2"),
+		set("app:9"), applied("app:2", "app:9"), // a person's image
+		set("app:2"), applied("app:3", "app:3"), // the manifest's own, which a person has set
+	}}})
 	path := fieldpath.MakePathOrDie("spec", "template", "spec", "containers", fieldpath.KeyByFields("name", "app"), "image")
-	if managers := fieldManagers(t, n.object(), path); !slices.Equal(managers, []string{"ci/Apply"}) {
-		t.Fatalf("want one manager of the image, got %q", managers)
-	}
-	n.keeps("the manifest", withImage("app:1"), image, "app:9")
+	// As Flux does with kubectl's entries (fluxcd/pkg/ssa, PatchReplaceFieldsManagers): they become part of the applier's.
+	rename := did(func(n *namespace) {
+		o := n.object()
+		o.SetManagedFields(renamed(n.T, o, "ci"))
+		n.eventually("the entries are renamed", func() bool {
+			o.SetResourceVersion(n.object().GetResourceVersion())
+			return cluster.client.Update(n.Context(), o, client.FieldOwner("kubectl")) == nil
+		})
+	})
+	playBy(t, map[string]applier{"server-side": {manager: "ci", args: serverSide()}}, map[string]scenario{
+		"an image whose entry was renamed": {ruled: true, steps: []step{
+			applied("app:1", "app:1"), set("app:9"), rename.managedBy(path, "ci/Apply"), applied("app:1", "app:9"),
+		}},
+	})
 }
 
 // renamed returns the managedFields of an object after the entries of kubectl's updates have become part of the Apply entry of an applier.
@@ -378,23 +281,17 @@ func renamed(t *testing.T, o *unstructured.Unstructured, applier string) (entrie
 // TestRulesSelectNamespacesAndLabels verifies that a rule is about nothing else.
 func TestRulesSelectNamespacesAndLabels(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	const kinds = "kinds: [{group: apps, kind: Deployment}]"
-	n.configured("apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nrules:\n" +
-		"- {name: elsewhere, " + kinds + ", namespaces: [elsewhere, x-*], fields: [.spec.minReadySeconds]}\n" +
-		"- {name: here, " + kinds + ", namespaces: ['" + n.name[:3] + "*'], fields: [.spec.revisionHistoryLimit]}\n" +
-		"- {name: labeled, " + kinds + ", selector: {matchExpressions: [{key: sized, operator: In, values: [small]}]}, fields: [.spec.progressDeadlineSeconds]}\n")
-	manifest := with("minReadySeconds: 1\n  revisionHistoryLimit: 1\n  progressDeadlineSeconds: 100", deployment("3", "app:1"))
-	n.apply(manifest)
-	n.kubectl("patch", "deployment", "web", "--field-manager=my-operator", "-p",
-		`{"spec":{"minReadySeconds":9,"revisionHistoryLimit":9,"progressDeadlineSeconds":900}}`)
-	n.eventually("the API server calls the webhook with the rules", func() bool {
-		return n.must(n.run(manifest, "apply", "--dry-run=server", "-o", "jsonpath={.spec.revisionHistoryLimit}", "-f", "-")).stdout == "9"
+	configured := did(func(n *namespace) {
+		const kinds = "kinds: [{group: apps, kind: Deployment}]"
+		n.configured("apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nrules:\n" +
+			"- {name: elsewhere, " + kinds + ", namespaces: [elsewhere, x-*], fields: [.spec.minReadySeconds]}\n" +
+			"- {name: here, " + kinds + ", namespaces: ['" + n.name[:3] + "*'], fields: [.spec.revisionHistoryLimit]}\n" +
+			"- {name: labeled, " + kinds + ", selector: {matchExpressions: [{key: sized, operator: In, values: [small]}]}, fields: [.spec.progressDeadlineSeconds]}\n")
 	})
-	n.apply(manifest)
-	for path, want := range map[string]string{".spec.minReadySeconds": "1", ".spec.revisionHistoryLimit": "9", ".spec.progressDeadlineSeconds": "100"} {
-		if got := n.jsonpath(path); got != want {
-			t.Errorf("want %s %s, got %q", path, want, got)
-		}
-	}
+	manifest := with("minReadySeconds: 1\n  revisionHistoryLimit: 1\n  progressDeadlineSeconds: 100", deployment("3", "app:1"))
+	play(t, map[string]scenario{"three rules": {steps: []step{
+		configured, applies(manifest), patchedBy("my-operator", `{"spec":{"minReadySeconds":9,"revisionHistoryLimit":9,"progressDeadlineSeconds":900}}`),
+		untilDryRun(manifest, ".spec.revisionHistoryLimit", "9"),
+		applies(manifest).value(".spec.minReadySeconds", "1").value(".spec.revisionHistoryLimit", "9").value(".spec.progressDeadlineSeconds", "100"),
+	}}})
 }

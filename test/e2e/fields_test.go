@@ -58,7 +58,7 @@ func TestControllerRuleForAFieldOfAListElement(t *testing.T) {
 			applies(deployment("3", "app:1")).value(cpu, "10m"), // the rule is removed
 		}}
 	}
-	playBothSides(t, all)
+	playBy(t, bothSides(), all)
 }
 
 // TestRow8NullForAWholeBlock verifies that null for a block clears exactly the fields that null for each field would clear.

@@ -247,16 +247,3 @@ func (n *namespace) hasWritesOfTheNextSeconds() {
 	n.kubectl("label", "deployment", "web", "other=one", "--field-manager=other-0")
 	n.kubectl("patch", "deployment", "web", "--type=json", "--field-manager=other-0", "-p", "["+strings.Join(operations, ",")+"]")
 }
-
-// Who may only write /status must not be able to set replicas, by pretending that the guard has changed a later apply.
-func TestAConditionThatWasStoredDoesNotChangeReplicas(t *testing.T) {
-	cluster.Plane.NeedMutatingPolicies(t)
-	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.apply(deployment("3", "app:1"))
-	n.settled()
-	n.kubectl("patch", "deployment", "web", "--subresource=status", "--type=json", "-p", `[{"op":"add","path":"/status/conditions/-",
-		"value":{"type":"ownership-handoff.io/guarded","status":"True","message":"replicas=0"}}]`)
-	n.wantWarnings(n.apply(deployment("3", "app:2")))
-	n.wantReplicas(3)
-}

@@ -1,12 +1,9 @@
 package e2e_test
 
 import (
-	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/test/objects"
@@ -74,45 +71,6 @@ func TestLimitsBelowTheRequestsSetByAController(t *testing.T) {
 	}}})
 }
 
-func TestFieldsOfTheManifestAreDeletedForAllWaysToCreateTheObject(t *testing.T) {
-	t.Parallel()
-	full := app("command: [sleep]\nsecurityContext: {capabilities: {add: [NET_ADMIN]}}", "hostNetwork: true")
-	for sentence, create := range map[string]func(n *namespace){
-		"by kubectl create":               func(n *namespace) { n.must(n.run(full, "create", "-f", "-")) },
-		"by kubectl create --save-config": func(n *namespace) { n.must(n.run(full, "create", "--save-config", "-f", "-")) },
-		"by an unknown client":            func(n *namespace) { n.must(n.run(full, "create", "--field-manager=ci", "-f", "-")) },
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			t.Parallel()
-			with, twin := newNamespace(t, "enforce"), newNamespace(t, "")
-			for _, n := range []*namespace{with, twin} {
-				create(n)
-				n.apply(full)
-				if r := n.apply(app("", "")); len(r.warnings()) > 0 {
-					t.Errorf("nothing is kept, got %q", r.warnings())
-				}
-			}
-			if diff := cmp.Diff(stored(twin), stored(with)); diff != "" {
-				t.Errorf("the object (-without +with handoff):\n%s", diff)
-			}
-		})
-	}
-	t.Run("a key of a ConfigMap", func(t *testing.T) {
-		t.Parallel()
-		n := newNamespace(t, "enforce")
-		n.kind = "configmap"
-		manifest := func(data string) string {
-			return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: " + data + "\n"
-		}
-		n.must(n.run(manifest("{user: a, password: b}"), "create", "-f", "-"))
-		n.apply(manifest("{user: a, password: b}"))
-		n.apply(manifest("{user: a}"))
-		if got := n.jsonpath(".data"); got != `{"user":"a"}` {
-			t.Errorf("data: got %s", got)
-		}
-	})
-}
-
 // atLeastTwo is a policy that raises replicas to at least 2 in namespaces with a label.
 const atLeastTwo = `
 apiVersion: admissionregistration.k8s.io/{version}
@@ -152,56 +110,6 @@ func TestAValueChangedByAPolicyIsNotRemovedFromTheManifest(t *testing.T) {
 	})
 	n.apply(deployment("", "app:2"))
 	n.wantReplicas(2)
-}
-
-// TestRenamedFieldManagersStayRenamed does what Flux does before its first apply: it renames kubectl's managedFields entries
-// to its own manager with a JSON patch (fluxcd/pkg/ssa, PatchReplaceFieldsManagers).
-func TestRenamedFieldManagersStayRenamed(t *testing.T) {
-	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.apply(deployment("3", "app:1"))
-	n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"replicas":5}}`)
-	n.kubectl("autoscale", "deployment", "web", "--min=5", "--max=20")
-	n.known(true)
-	n.settled()
-	rename := func() bool {
-		entries := n.object().GetManagedFields()
-		renamed := false
-		for i := range entries {
-			if strings.HasPrefix(entries[i].Manager, "kubectl") && entries[i].Subresource == "" {
-				entries[i].Manager, entries[i].Operation, renamed = "kustomize-controller", "Apply", true
-			}
-		}
-		if !renamed {
-			return false
-		}
-		// Merge two entries of the same manager, as Flux does.
-		merged, own := entries[:0], -1
-		for _, e := range entries {
-			if e.Manager == "kustomize-controller" && e.Operation == "Apply" {
-				if own >= 0 {
-					merged[own].FieldsV1.SetRawBytes(unionOf(t, merged[own].FieldsV1.GetRawBytes(), e.FieldsV1.GetRawBytes()))
-					continue
-				}
-				own = len(merged)
-			}
-			merged = append(merged, e)
-		}
-		text, err := json.Marshal(merged)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n.kubectl("patch", "deployment", "web", "--type=json", "--field-manager=kustomize-controller", "-p",
-			fmt.Sprintf(`[{"op":"replace","path":"/metadata/managedFields","value":%s}]`, text))
-		return true
-	}
-	if !rename() {
-		t.Fatal("there is nothing to rename")
-	}
-	if rename() {
-		t.Error("kubectl's entries are back, and would be renamed in each reconciliation")
-	}
-	n.wantReplicas(5)
 }
 
 func unionOf(t *testing.T, a, b []byte) []byte {

@@ -20,7 +20,7 @@ func TestEveryBuiltInKindWithAScaleIsKept(t *testing.T) {
 			applies(manifest("")).replicas(7),
 		}}
 	}
-	playBothSides(t, all)
+	playBy(t, bothSides(), all)
 }
 
 // deploymentConfigs is the version of the kind of OpenShift, as far as it matters here. Its API server is an aggregated one, so no
@@ -49,12 +49,12 @@ func TestADeploymentConfigIsKept(t *testing.T) {
 	served := step{do: func(s stage) (r result) {
 		s.Helper()
 		s.eventually("the API server serves the kind", func() bool {
-			r = s.run(manifest("replicas: 3, paused: true"), append([]string{"apply", "-f", "-"}, s.side...)...)
+			r = s.run(manifest("replicas: 3, paused: true"), append([]string{"apply", "-f", "-"}, s.args...)...)
 			return r.err == nil
 		})
 		return r
 	}}
-	playBothSides(t, map[string]scenario{"a DeploymentConfig": {kind: "deploymentconfig", steps: []step{
+	playBy(t, bothSides(), map[string]scenario{"a DeploymentConfig": {kind: "deploymentconfig", steps: []step{
 		served,
 		did(func(n *namespace) {
 			n.must(n.run(idle("apps.openshift.io/v1", "DeploymentConfig"), "create", "-f", "-"))
@@ -81,22 +81,12 @@ func gadget(spec string) string {
 	return "apiVersion: e2e.example.com/v1\nkind: Gadget\nmetadata: {name: web}\nspec: " + spec + "\n"
 }
 
-// withGadgets installs the CRD.
-func withGadgets(t *testing.T) {
-	t.Helper()
-	cluster.gadgets.Do(func() {
-		n := &namespace{T: t, name: "default"}
-		n.apply(objects.CRD("e2e.example.com", "Gadget", gadgets))
-		n.kubectl("wait", "--for=condition=Established", "crd/gadgets.e2e.example.com", "--timeout=60s")
-	})
-}
-
 func TestACustomResourceIsKeptAtThePathOfItsScale(t *testing.T) {
 	t.Parallel()
 	withGadgets(t)
 	const size = ".spec.pool.size"
 	zoned := applies(gadget("{pool: {size: 3, zone: a}}"))
-	playBothSides(t, map[string]scenario{"a Gadget": {kind: "gadget", steps: []step{
+	playBy(t, bothSides(), map[string]scenario{"a Gadget": {kind: "gadget", steps: []step{
 		zoned,
 		runs("patch", "gadget", "web", "--subresource=status", "--type=merge", "-p", `{"status":{"selector":"app=web"}}`),
 		did(func(n *namespace) {

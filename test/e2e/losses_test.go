@@ -10,7 +10,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // withAnnotation returns a manifest of an object web with an annotation.
@@ -32,7 +31,7 @@ const (
 func TestZeroBelongsToTheLastOneWhoDeclaredIt(t *testing.T) {
 	t.Parallel()
 	withScalers(t)
-	playBothSides(t, map[string]scenario{
+	playBy(t, bothSides(), map[string]scenario{
 		"the manifest confirms the 0 of kubectl scale": {steps: []step{
 			applies(deployment("3", "app:1")),
 			autoscaledTo(7),
@@ -55,7 +54,7 @@ func TestZeroBelongsToTheLastOneWhoDeclaredIt(t *testing.T) {
 func TestAControllerThatScalesToZeroStaysTheOwner(t *testing.T) {
 	t.Parallel()
 	manifest := func(replicas, image string) string { return ruled(".spec.replicas", deployment(replicas, image)) }
-	playBothSides(t, map[string]scenario{
+	playBy(t, bothSides(), map[string]scenario{
 		"to 0, and later to 6": {steps: []step{
 			applies(manifest("3", "app:1")),
 			scaledBy("my-operator", 8),
@@ -149,7 +148,7 @@ func TestARuleThroughAnotherServedVersion(t *testing.T) {
 			applies(target("")).value(stored, "55"),
 		}}
 	}
-	playBothSides(t, all)
+	playBy(t, bothSides(), all)
 }
 
 // TestAPipelineBesideADeveloper verifies that a manager that manages most of what last-applied declares is an applier, even if
@@ -211,16 +210,6 @@ func widget(version, spec string) string {
 	return "apiVersion: e2e.example.com/" + version + "\nkind: Widget\nmetadata: {name: web}\nspec: " + spec + "\n"
 }
 
-// withWidgets installs the CRD.
-func withWidgets(t *testing.T) {
-	t.Helper()
-	cluster.widgets.Do(func() {
-		n := &namespace{T: t, name: "default"}
-		n.apply(objects.CRD("e2e.example.com", "Widget", widgets))
-		n.kubectl("wait", "--for=condition=Established", "crd/widgets.e2e.example.com", "--timeout=60s")
-	})
-}
-
 // widgetAutoscaledTo7 creates an autoscaler of Widget/web, and scales as it would.
 func widgetAutoscaledTo7() step {
 	return did(func(n *namespace) {
@@ -263,7 +252,7 @@ func TestAVersionWithoutAScaleSubresource(t *testing.T) {
 	withWidgets(t)
 	const kind = "widgets.v1.e2e.example.com"
 	old := func(spec string) string { return widget("v1alpha1", spec) }
-	playBothSides(t, map[string]scenario{
+	playBy(t, bothSides(), map[string]scenario{
 		"under an autoscaler": {kind: kind, steps: []step{
 			applies(old("{replicas: 3, other: 1}")),
 			widgetAutoscaledTo7(),
@@ -352,7 +341,7 @@ func TestAServerSideControllerOfTheObjectsRule(t *testing.T) {
 		})
 	}
 	managers := fieldpath.MakePathOrDie("spec", "minReadySeconds")
-	playBothSides(t, map[string]scenario{
+	playBy(t, bothSides(), map[string]scenario{
 		"of a field": {steps: []step{
 			applies(manifest("5")),
 			setBy("tuner", `"minReadySeconds":9`),
@@ -386,7 +375,7 @@ func TestAScalerThatIsBeingDeletedOwnsNothing(t *testing.T) {
 	t.Parallel()
 	withScalers(t)
 	finalized := strings.Replace(scaledObject, "{name: web}", "{name: web, finalizers: [finalizer.keda.sh/none]}", 1)
-	playBothSides(t, map[string]scenario{
+	playBy(t, bothSides(), map[string]scenario{
 		"a ScaledObject with a finalizer": {steps: []step{
 			applies(deployment("3", "app:1")),
 			did(func(n *namespace) { n.apply(finalized) }),
@@ -430,7 +419,7 @@ func TestHandoffsOwnLabelAndAnnotationsAreNeverKept(t *testing.T) {
 
 func TestOneCommitRemovesTheAutoscalerAndSetsReplicas(t *testing.T) {
 	t.Parallel()
-	playBothSides(t, map[string]scenario{
+	playBy(t, bothSides(), map[string]scenario{
 		"the apply comes before the deletion": {steps: []step{
 			applies(deployment("", "app:1")),
 			autoscaledTo(7),
@@ -511,7 +500,7 @@ func TestKubectlDiffShowsNoRemovalThatAnApplyKeeps(t *testing.T) {
 		s.Helper()
 		removal := regexp.MustCompile(`(?m)^[-+] +(replicas|paused):`)
 		for tries := 1; ; tries++ {
-			r := s.run(manifest, append([]string{"diff", "-f", "-"}, s.side...)...)
+			r := s.run(manifest, append([]string{"diff", "-f", "-"}, s.args...)...)
 			if !removal.MatchString(r.stdout) {
 				return r
 			}
@@ -524,7 +513,7 @@ func TestKubectlDiffShowsNoRemovalThatAnApplyKeeps(t *testing.T) {
 	// kubectl diff sends no manifest, so that replicas that only the manifest sets look like a new number.
 	warned := step{do: func(s stage) result {
 		s.Helper()
-		if len(s.side) > 0 {
+		if len(s.args) > 0 {
 			return unchanged.do(s)
 		}
 		r := s.run(manifest, "diff", "-f", "-")
@@ -534,7 +523,7 @@ func TestKubectlDiffShowsNoRemovalThatAnApplyKeeps(t *testing.T) {
 		}
 		return r
 	}}
-	playBothSides(t, map[string]scenario{
+	playBy(t, bothSides(), map[string]scenario{
 		"row 2": {steps: []step{applies(deployment("3", "app:1")), autoscaledTo(7), unchanged, applies(manifest).replicas(7)}},
 		"row 3": {steps: []step{
 			applies(deployment("3", "app:1")), runs("scale", "deployment", "web", "--replicas=7"), warned,

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
@@ -129,6 +131,21 @@ func (n *namespace) apply(manifest string, args ...string) result {
 func (n *namespace) applyServerSide(manifest string) result {
 	n.Helper()
 	return n.apply(manifest, serverSide()...)
+}
+
+// appliedBy runs a server-side apply as a controller does. kubectl would migrate the managedFields of client-side applies.
+func (n *namespace) appliedBy(manager, manifest string) {
+	n.Helper()
+	web := &unstructured.Unstructured{}
+	if err := web.UnmarshalJSON([]byte(manifest)); err != nil {
+		n.Fatal(err)
+	}
+	web.SetName("web")
+	web.SetNamespace(n.name)
+	patch := client.RawPatch(types.ApplyPatchType, []byte(manifest))
+	if err := cluster.client.Patch(n.Context(), web, patch, client.FieldOwner(manager), client.ForceOwnership); err != nil {
+		n.Fatal(err)
+	}
 }
 
 func (n *namespace) must(r result) result {

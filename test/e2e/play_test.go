@@ -1,19 +1,21 @@
 package e2e_test
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// stage is the namespace in which steps are played. The steps that apply a manifest add the arguments of its side.
+// stage is the namespace in which steps are played, and the applier of its manifests.
 type stage struct {
 	*namespace
+	applier
 
-	side []string
+	last *string // the manifest that the applier applied last
 }
 
 // step is a write, and what is checked after it.
@@ -22,44 +24,58 @@ type step struct {
 	checks []func(stage, result)
 }
 
-// scenario is a sequence of steps for the object web of a kind, by default a Deployment.
+// scenario is a sequence of steps for the object web of a kind, by default a Deployment, in a namespace of a mode, by default enforce.
 type scenario struct {
 	kind  string
 	steps []step
+	mode  string
+	// ruled reports whether the webhook with editedRules is called as well.
+	ruled bool
 }
+
+// without is the mode of a namespace without handoff.
+const without = "none"
 
 // serverSide returns the arguments of a server-side apply.
 func serverSide() []string { return []string{"--server-side", "--force-conflicts"} }
 
-// play plays scenarios, each in its own namespace in mode enforce.
-func play(t *testing.T, scenarios map[string]scenario, side ...string) {
+// bothSides are client-side and forced server-side applies.
+func bothSides() map[string]applier {
+	return map[string]applier{"client-side": {}, "server-side": {args: serverSide()}}
+}
+
+// play plays scenarios with kubectl apply, each in its own namespace.
+func play(t *testing.T, scenarios map[string]scenario, args ...string) {
 	t.Helper()
 	for sentence, c := range scenarios {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			c.play(stage{newNamespace(t, "enforce"), side})
+			c.play(t, applier{args: args})
 		})
 	}
 }
 
-// playBothSides plays scenarios with client-side and with server-side applies, which are forced unless other arguments are given.
-func playBothSides(t *testing.T, scenarios map[string]scenario, server ...string) {
+// playBy plays scenarios with each applier.
+func playBy(t *testing.T, appliers map[string]applier, scenarios map[string]scenario) {
 	t.Helper()
-	if server == nil {
-		server = serverSide()
-	}
-	for side, args := range map[string][]string{"client-side": nil, "server-side": server} {
-		t.Run(side, func(t *testing.T) {
-			t.Parallel()
-			play(t, scenarios, args...)
-		})
+	for name, a := range appliers {
+		for sentence, c := range scenarios {
+			t.Run(sentence+" "+name, func(t *testing.T) {
+				t.Parallel()
+				c.play(t, a)
+			})
+		}
 	}
 }
 
-func (c scenario) play(s stage) {
-	s.Helper()
+func (c scenario) play(t *testing.T, a applier) {
+	t.Helper()
+	s := stage{newNamespace(t, strings.TrimSuffix(cmp.Or(c.mode, "enforce"), without)), a, new(string)}
 	if c.kind != "" {
 		s.kind = c.kind
+	}
+	if c.ruled {
+		s.withRules()
 	}
 	for i, each := range c.steps {
 		r := each.do(s)
@@ -84,11 +100,26 @@ func did(write func(*namespace)) step {
 func applies(manifest string, args ...string) step {
 	return step{do: func(s stage) result {
 		s.Helper()
-		return s.apply(manifest, append(append([]string{}, s.side...), args...)...)
+		return s.applies(manifest, args...)
 	}}
 }
 
-// ran is a kubectl command that succeeds.
+// stores is an apply that stores a number of replicas. It reads the response, as a controller may change them soon after.
+func stores(replicas, manifest string, args ...string) step {
+	return applies(manifest, append(args, "-o", "jsonpath={.spec.replicas}")...).check(func(s stage, r result) {
+		s.Helper()
+		if r.stdout != replicas {
+			s.Errorf("stored replicas: got %s, want %s", r.stdout, replicas)
+		}
+	})
+}
+
+// writes is a kubectl command that reads a manifest.
+func writes(manifest string, args ...string) step {
+	return step{do: func(s stage) result { s.Helper(); return s.must(s.run(manifest, append(args, "-f", "-")...)) }}
+}
+
+// runs is a kubectl command that succeeds.
 func runs(args ...string) step {
 	return step{do: func(s stage) result {
 		s.Helper()
@@ -109,14 +140,18 @@ func scaledBy(manager string, replicas int32) step {
 	return did(func(n *namespace) { n.Helper(); n.scaleAs(manager, replicas) })
 }
 
-// autoscaledTo creates an HPA that never scales by itself, and scales as it would.
-func autoscaledTo(replicas int32) step { //nolint:unparam // the tests read better with the number
+// idlesAt creates an HPA that never scales by itself, and scales as it would.
+func idlesAt(replicas int32) step {
 	return did(func(n *namespace) {
 		n.Helper()
 		n.must(n.run(idle(n.object().GetAPIVersion(), n.object().GetKind()), "create", "-f", "-"))
-		n.known(true)
 		n.scaleAs("kube-controller-manager", replicas)
 	})
+}
+
+// autoscaledTo also waits until handoff knows the HPA.
+func autoscaledTo(replicas int32) step { //nolint:unparam // the tests read better with the number
+	return idlesAt(replicas).check(func(s stage, _ result) { s.Helper(); s.known(true) })
 }
 
 // idle returns HorizontalPodAutoscaler/web. Without metrics, its controller leaves any number of replicas within its bounds.
@@ -192,17 +227,24 @@ func (p step) managers(want ...string) step {
 func (p step) managedBy(path fieldpath.Path, want ...string) step {
 	return p.check(func(s stage, _ result) {
 		s.Helper()
-		if diff := cmp.Diff(want, fieldManagers(s.T, s.object(), path)); diff != "" {
+		if diff := gocmp.Diff(want, fieldManagers(s.T, s.object(), path)); diff != "" {
 			s.Errorf("managers of %s (-want +got):\n%s", path, diff)
 		}
 	})
 }
 
-// twice checks that the same write changes nothing more.
+// twice checks that the same write changes nothing more, or, of an applier that always changes something, that the same holds after it.
 func (p step) twice() step {
 	return p.check(func(s stage, _ result) {
 		s.Helper()
-		s.unchangedBy("the same write again", func() { p.do(s) })
+		if !s.replaces {
+			s.unchangedBy("the same write again", func() { p.do(s) })
+			return
+		}
+		r := p.do(s)
+		for _, check := range p.checks {
+			check(s, r)
+		}
 	})
 }
 

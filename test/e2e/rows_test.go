@@ -37,16 +37,23 @@ func autoscalerDeleted() step {
 // scaled is kubectl scale.
 func scaled(replicas string) step { return runs("scale", "deployment", "web", "--replicas="+replicas) }
 
+// edits is kubectl edit with a sed script.
+func edits(script string) step {
+	return step{do: func(s stage) result {
+		s.Helper()
+		editor := s.file("editor", "#!/bin/sh\nsed -i '"+script+"' \"$1\"\n")
+		return s.must(s.runAs([]string{"KUBE_EDITOR=sh " + editor}, "", "edit", s.kind, "web"))
+	}}
+}
+
+func replaces(manifest string) step {
+	return step{do: func(s stage) result { s.Helper(); return s.replace(manifest) }}
+}
+
 func TestRowsOfTheDecisionTableClientSide(t *testing.T) {
 	t.Parallel()
 	first, dropped := applies(deployment("3", "app:1")), applies(deployment("", "app:1"))
 	delayed := with("minReadySeconds: 5", deployment("3", "app:1"))
-	edited := step{do: func(s stage) result {
-		s.Helper()
-		editor := s.file("editor", "#!/bin/sh\nsed -i 's/replicas: 7/replicas: 9/' \"$1\"\n")
-		return s.must(s.runAs([]string{"KUBE_EDITOR=sh " + editor}, "", "edit", "deployment", "web"))
-	}}
-	replaced := step{do: func(s stage) result { s.Helper(); return s.replace(deployment("9", "app:1")) }}
 	const row9 = hpa + " owns .spec.replicas and may revert this change; change the autoscaler instead"
 	play(t, map[string]scenario{
 		"row 1": autoscaled(
@@ -97,8 +104,8 @@ func TestRowsOfTheDecisionTableClientSide(t *testing.T) {
 		}},
 		"row 6, set by default":  {steps: []step{dropped, applies(deployment("4", "app:1")).replicas(4).records(`"replicas":4`)}},
 		"row 9, kubectl patch":   autoscaled(patchedBy("kubectl-patch", `{"spec":{"replicas":9}}`).warns(row9).replicas(9)),
-		"row 9, kubectl edit":    autoscaled(edited.warns(row9).replicas(9)),
-		"row 9, kubectl replace": autoscaled(replaced.warns(row9).replicas(9)),
+		"row 9, kubectl edit":    autoscaled(edits("s/replicas: 7/replicas: 9/").warns(row9).replicas(9)),
+		"row 9, kubectl replace": autoscaled(replaces(deployment("9", "app:1")).warns(row9).replicas(9)),
 		"row 10":                 autoscaled(patchedBy("somebody-else", `{"spec":{"replicas":9}}`).warns().replicas(9)),
 		"row 11":                 autoscaled(scaled("11").warns().replicas(11)),
 	})
@@ -186,25 +193,18 @@ func TestAManifestMovesFromClientSideToServerSideApply(t *testing.T) {
 func TestRow12(t *testing.T) {
 	t.Parallel()
 	deleted := runs("delete", "deployment", "web")
-	countKnown := step{do: func(s stage) (r result) {
-		s.Helper()
-		s.eventually("handoff knows of the autoscaler's count", func() bool {
-			r = s.apply(deployment("3", "app:1"), append([]string{"--dry-run=server", "-o", "jsonpath={.spec.replicas}"}, s.side...)...)
-			return r.stdout == "7"
-		})
-		return r
-	}}
+	countKnown := untilDryRun(deployment("3", "app:1"), ".spec.replicas", "7")
 	starts := func(manifest, remedy string) scenario {
 		return autoscaled(deleted, countKnown,
 			applies(manifest).warns("started with .spec.replicas=7, owned by "+hpa+"; "+remedy).replicas(7).omits("replicas"),
 			did((*namespace).settled), unchanged(applies(manifest)),
 		)
 	}
-	playBothSides(t, map[string]scenario{
+	playBy(t, map[string]applier{"client-side": {}, "server-side": {args: []string{"--server-side"}}}, map[string]scenario{
 		"the manifest sets less":    starts(deployment("3", "app:1"), "remove it from the manifest"),
 		"the manifest sets nothing": starts(deployment("", "app:1"), "no action needed"),
 		"the manifest sets more":    autoscaled(deleted, countKnown, applies(deployment("9", "app:1")).warns().replicas(9)),
-	}, "--server-side")
+	})
 	play(t, map[string]scenario{
 		"the manifest switches the workload off": autoscaled(deleted, applies(deployment("0", "app:1")).warns().replicas(0)),
 		"without an autoscaler":                  {steps: []step{applies(deployment("3", "app:1")).replicas(3)}},

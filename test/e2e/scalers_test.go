@@ -13,17 +13,6 @@ import (
 //go:embed testdata/scalers.yaml
 var scalerKinds string
 
-// withScalers installs the CRDs of the scalers.
-func withScalers(t *testing.T) {
-	t.Helper()
-	cluster.scalers.Do(func() {
-		n := &namespace{T: t, name: "default"}
-		n.apply(scalerKinds)
-		n.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd/scaledobjects.keda.sh", "crd/rollouts.argoproj.io",
-			"crd/canaries.flagger.app", "crd/machinedeployments.cluster.x-k8s.io")
-	})
-}
-
 // scaleAs sets the replicas of the object web through /scale, as a scaler's controller does.
 func (n *namespace) scaleAs(manager string, replicas int32) {
 	n.Helper()

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestCertificateRotationFailsNoRequest(t *testing.T) {
@@ -74,27 +73,6 @@ func TestARemovedCABundleIsRestored(t *testing.T) {
 	if !bytes.Equal(again["tls.crt"], data["tls.crt"]) || !bytes.Equal(again["ca.crt"], data["ca.crt"]) {
 		t.Error("want the same certificate and CA")
 	}
-}
-
-// If a client removes the CA bundle repeatedly, handoff restores it with increasing delays.
-func TestRestoringTheCABundleIsRateLimited(t *testing.T) {
-	t.Parallel()
-	n := newNamespace(t, "enforce")
-	servers := startSelfSigned(n, 1)
-	agree(n, servers, "it serves")
-	writes := 0
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		caBundle := n.kubectl("get", "mutatingwebhookconfiguration", n.name, "-o", "jsonpath={.webhooks[0].clientConfig.caBundle}").stdout
-		if caBundle != "" {
-			writes++
-			n.kubectl("patch", "mutatingwebhookconfiguration", n.name, "--type=json", "-p", `[{"op":"remove","path":"/webhooks/0/clientConfig/caBundle"}]`)
-		}
-	}
-	t.Logf("the CA bundle was written %d times", writes)
-	if writes < 2 || writes > 7 {
-		t.Errorf("the CA bundle was written %d times in 10 s", writes)
-	}
-	agree(n, servers, "the CA bundle is restored")
 }
 
 func TestWithoutPermissionForTheSecretItIsNotReady(t *testing.T) {

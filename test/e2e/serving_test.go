@@ -1,9 +1,7 @@
 package e2e_test
 
 import (
-	"bytes"
 	"net/http"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -87,40 +85,4 @@ func TestReadinessRequiresACertificateAndSyncedCaches(t *testing.T) {
 		"--resource=namespaces,horizontalpodautoscalers.autoscaling,customresourcedefinitions.apiextensions.k8s.io")
 	s.kubectl("create", "clusterrolebinding", s.name, "--clusterrole="+s.name, "--user="+user)
 	s.waitReady()
-}
-
-func TestInvalidFlagsAreReportedAtStartup(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		args []string
-		want []string
-	}{
-		"an unknown flag":                   {[]string{"--no-such-flag"}, []string{"unknown flag: --no-such-flag"}},
-		"an argument":                       {[]string{"serve"}, []string{`unexpected argument "serve"`}},
-		"a client name without a client CA": {[]string{"--client-name=apiserver"}, []string{"--client-name=apiserver", "--client-ca"}},
-		"a limit below zero":                {[]string{"--max-in-flight=-1"}, []string{"--max-in-flight=-1", "0 for no limit"}},
-		"a delay below zero":                {[]string{"--shutdown-delay=-1s"}, []string{"--shutdown-delay=-1s"}},
-		"a timeout below zero":              {[]string{"--drain-timeout=-1s"}, []string{"--drain-timeout=-1s"}},
-		"a port in use":                     {[]string{"--kubeconfig=" + cluster.Plane.Kubeconfig, "--health-probe-bind-address=" + strings.Trim(strings.TrimPrefix(cluster.Plane.Config.Host, "https:"), "/"), "--metrics-bind-address=0", "--webhook-port=58443"}, []string{"serving health probes", "address already in use"}},
-		"self-signed without a namespace":   {[]string{"--self-signed", "--namespace="}, []string{"--self-signed", "--namespace", "POD_NAMESPACE"}},
-		"port 0":                            {[]string{"--webhook-port=0"}, []string{"--webhook-port=0", "from 1 to 65535"}},
-		"an empty Service name":             {[]string{"--service="}, []string{`--service=""`, "not a valid name"}},
-		"an invalid namespace":              {[]string{"--self-signed", "--namespace=A B"}, []string{`--namespace="A B"`, "not a valid name"}},
-		"a bad kubeconfig":                  {[]string{"--kubeconfig=/no/such/file"}, []string{"--kubeconfig", "/no/such/file"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var stderr bytes.Buffer
-			cmd := exec.CommandContext(t.Context(), webhookBinary(t), c.args...)
-			cmd.Stderr = &stderr
-			if err := cmd.Run(); err == nil {
-				t.Error("it exits with code 0")
-			}
-			for _, want := range c.want {
-				if !strings.Contains(stderr.String(), want) {
-					t.Errorf("want %q in the output: %s", want, stderr.String())
-				}
-			}
-		})
-	}
 }

@@ -30,11 +30,6 @@ func playStatefulSets(t *testing.T, scenarios map[string][]step, side ...string)
 	play(t, all, side...)
 }
 
-// writes is a kubectl command that reads a manifest.
-func writes(manifest string, args ...string) step {
-	return step{do: func(s stage) result { s.Helper(); return s.must(s.run(manifest, append(args, "-f", "-")...)) }}
-}
-
 func TestRow7ForAllWaysToCreateTheObject(t *testing.T) {
 	t.Parallel()
 	server := serverSide()
@@ -70,7 +65,7 @@ func TestRow7DoesNotClearDeclaredFields(t *testing.T) {
 	refused := func(args []string, manifest string) step {
 		return step{do: func(s stage) result {
 			s.Helper()
-			r := s.run(manifest, append(args, s.side...)...)
+			r := s.run(manifest, append(args, s.args...)...)
 			if r.err == nil || !strings.Contains(r.stderr, only) || len(r.warnings()) > 0 {
 				s.Errorf("want only the API server's error, got %v: %s", r.err, r.stderr)
 			}

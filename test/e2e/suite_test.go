@@ -32,13 +32,9 @@ var cluster struct {
 		Metrics(ctx context.Context) (string, error)
 		Log() string
 	}
-	client  client.Client
-	reader  *objects.Reader
-	gadgets sync.Once
-	scalers sync.Once
-	widgets sync.Once
-	// virtualServices is the CRD of atomic_test.go.
-	virtualServices sync.Once
+	client client.Client
+	reader *objects.Reader
+	crds   sync.Map // a sync.Once for each name
 	// ruled is a webhook with editedRules, for the namespaces with a label.
 	ruled struct {
 		once    sync.Once
@@ -120,6 +116,37 @@ func stop() error {
 		return errors.Join(ruled.Stop(), cluster.stop())
 	}
 	return cluster.stop()
+}
+
+// withCRDs installs CustomResourceDefinitions once for all tests.
+func withCRDs(t *testing.T, manifest string, names ...string) {
+	t.Helper()
+	once, _ := cluster.crds.LoadOrStore(names[0], new(sync.Once))
+	once.(*sync.Once).Do(func() { //nolint:forcetypeassert // it contains no others
+		n := &namespace{T: t, name: "default", silent: true}
+		n.apply(manifest)
+		n.kubectl(append([]string{"wait", "--for=condition=Established", "--timeout=60s"}, names...)...)
+	})
+}
+
+func withScalers(t *testing.T) {
+	t.Helper()
+	withCRDs(t, scalerKinds, "crd/scaledobjects.keda.sh", "crd/rollouts.argoproj.io", "crd/canaries.flagger.app", "crd/machinedeployments.cluster.x-k8s.io")
+}
+
+func withVirtualServices(t *testing.T) {
+	t.Helper()
+	withCRDs(t, objects.VirtualServices(), "crd/virtualservices.networking.istio.io")
+}
+
+func withGadgets(t *testing.T) {
+	t.Helper()
+	withCRDs(t, objects.CRD("e2e.example.com", "Gadget", gadgets), "crd/gadgets.e2e.example.com")
+}
+
+func withWidgets(t *testing.T) {
+	t.Helper()
+	withCRDs(t, objects.CRD("e2e.example.com", "Widget", widgets), "crd/widgets.e2e.example.com")
 }
 
 // localOnly skips a test that starts its own webhooks, if the suite runs against a cluster that could not reach them.

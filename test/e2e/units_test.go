@@ -143,13 +143,13 @@ func TestUnits(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			play(t, map[string]scenario{
-				"dropped, unchanged": {u.kind, []step{
+				"dropped, unchanged": {kind: u.kind, steps: []step{
 					applies(u.set), applies(u.dropped).value(u.path, absent(u)).warns(),
 				}},
-				"dropped after another manifest's apply": {u.kind, append(byPlatform, kept("platform"))},
-				"dropped after a user's change, and set": {u.kind, append(byUser, kept("kubectl-patch"),
+				"dropped after another manifest's apply": {kind: u.kind, steps: append(byPlatform, kept("platform"))},
+				"dropped after a user's change, and set": {kind: u.kind, steps: append(byUser, kept("kubectl-patch"),
 					applies(u.other).value(u.path, cmp.Or(u.beside, u.others)))},
-				"set after a user's change, and dropped": {u.kind, append(byUser,
+				"set after a user's change, and dropped": {kind: u.kind, steps: append(byUser,
 					applies(u.other).value(u.path, u.others), applies(u.dropped).value(u.path, absent(u)))},
 			})
 		})
