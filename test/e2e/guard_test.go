@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -50,14 +49,17 @@ func installGuard(ctx context.Context) error {
 // withoutWebhook are the flags of an apply that the webhook ignores, because it is one of the scheduler's.
 var withoutWebhook = []string{"--as=system:kube-scheduler", "--as-group=system:masters"}
 
-// guarded waits until the guard keeps what an apply would change.
-func (n *namespace) guarded(manifest string, args []string) {
-	n.Helper()
-	n.kubectl("label", "namespace", n.name, "e2e-guard=")
-	want := strconv.FormatInt(n.replicas(), 10)
-	n.eventually("the guard is in effect", func() bool {
-		dryRun := []string{"--dry-run=server", "-o", "jsonpath={.spec.replicas}"}
-		return n.apply(manifest, slices.Concat(args, withoutWebhook, dryRun)...).stdout == want
+// guarded makes the guard apply to the namespace, and waits until it keeps the replicas of another object.
+func guarded() step {
+	return did(func(n *namespace) {
+		n.Helper()
+		n.kubectl("label", "namespace", n.name, "e2e-guard=")
+		probe := strings.Replace(labeledMode("enforce"), "name: web", "name: probe", 1)
+		n.apply(probe, withoutWebhook...)
+		n.eventually("the guard is in effect", func() bool {
+			dryRun := append([]string{"--dry-run=server", "-o", "jsonpath={.spec.replicas}"}, withoutWebhook...)
+			return n.apply(strings.Replace(probe, "\n  replicas: 3", "", 1), dryRun...).stdout == "3"
+		})
 	})
 }
 
@@ -66,123 +68,49 @@ func (n *namespace) guarded(manifest string, args []string) {
 func TestTheWebhookStoresTheSameWithTheGuard(t *testing.T) {
 	cluster.Plane.NeedMutatingPolicies(t)
 	t.Parallel()
-	argo := []string{"--field-manager=argocd-controller"}
-	forced := []string{"--server-side", "--force-conflicts"}
-	scaled := func(n *namespace) { n.autoscale("7") }
-	scaledByUser := func(n *namespace) { n.kubectl("scale", "deployment", "web", "--replicas=5") }
-	noOther := func(*namespace) {}
-	for sentence, c := range map[string]struct {
-		args     []string
-		then     func(*namespace)
-		manifest string
-	}{
-		"row 1, client-side":                     {nil, scaled, deployment("3", "app:1")},
-		"row 1, client-side, with another image": {nil, scaled, deployment("4", "app:2")},
-		"row 1, Argo CD":                         {argo, scaled, deployment("3", "app:1")},
-		"row 1, server-side":                     {forced, scaled, deployment("3", "app:2")},
-		"row 2, client-side":                     {nil, scaled, deployment("", "app:2")},
-		"row 2, Argo CD":                         {argo, scaled, deployment("", "app:1")},
-		"row 3, client-side":                     {nil, scaledByUser, deployment("", "app:2")},
-		"row 4, client-side":                     {nil, noOther, deployment("", "app:2")},
-		"row 4, server-side":                     {forced, noOther, deployment("", "app:2")},
-		"row 8, client-side":                     {nil, scaled, deployment("null", "app:1")},
+	argo, forced := []string{"--field-manager=argocd-controller"}, serverSide()
+	after := func(args []string, then ...step) []step {
+		return append([]step{applies(deployment("3", "app:1"), args...)}, then...)
+	}
+	scaled := autoscaledTo(7)
+	for sentence, steps := range map[string][]step{
+		"row 1, client-side":                     after(nil, scaled, applies(deployment("3", "app:1")).replicas(7)),
+		"row 1, client-side, with another image": after(nil, scaled, applies(deployment("4", "app:2")).replicas(7)),
+		"row 1, Argo CD":                         after(argo, scaled, applies(deployment("3", "app:1"), argo...).replicas(7)),
+		"row 1, server-side":                     after(forced, scaled, applies(deployment("3", "app:2"), forced...).replicas(7)),
+		"row 1, server-side, in the second of another write": after(forced, scaled, did((*namespace).hasWritesOfTheNextSeconds),
+			applies(deployment("3", "app:1"), forced...).replicas(7).managers(byAutoscaler)),
+		// Helm 3 does not write last-applied: only its new managedFields entry shows that the manifest sets replicas.
+		"row 1, Helm 3":                          {helms("install", "replicas=3"), scaled, helms("upgrade", "replicas=4", "image=app:2").replicas(7).managers(byAutoscaler)},
+		"row 2, Helm 3":                          {helms("install", "replicas=3"), scaled, helms("upgrade", "replicas=4"), helms("upgrade", "image=app:3").replicas(7)},
+		"row 1, until the autoscaler is deleted": after(nil, scaled, autoscalerDeleted(), applies(deployment("3", "app:1")).replicas(3)),
+		"row 1, until the autoscaler is deleted, server-side": after(forced, scaled, autoscalerDeleted(),
+			applies(deployment("3", "app:1"), forced...).replicas(3)),
+		"row 2, client-side": after(nil, scaled, applies(deployment("", "app:2")).replicas(7)),
+		"row 2, Argo CD":     after(argo, scaled, applies(deployment("", "app:1"), argo...).replicas(7)),
+		"row 3, client-side": after(nil, runs("scale", "deployment", "web", "--replicas=5"), applies(deployment("", "app:2")).replicas(5)),
+		"row 4, client-side": after(nil, applies(deployment("", "app:2")).replicas(3)),
+		"row 4, server-side": after(forced, applies(deployment("", "app:2"), forced...).replicas(3)),
+		"row 8, client-side": after(nil, scaled, applies(deployment("null", "app:1")).replicas(7)),
+		"row 9":              after(nil, scaled, patchedBy("kubectl-patch", `{"spec":{"replicas":9}}`).replicas(9).managers("kubectl-patch/Update")),
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			alone, behind := newNamespace(t, "enforce"), newNamespace(t, "enforce")
-			for _, n := range []*namespace{alone, behind} {
-				n.apply(deployment("3", "app:1"), c.args...)
-				c.then(n)
-			}
-			behind.guarded(c.manifest, c.args)
-			was := behind.replicas()
+			last := len(steps) - 1
 			var warnings [2][]string
-			for i, n := range []*namespace{alone, behind} {
-				warnings[i] = n.apply(c.manifest, c.args...).warnings()
-				n.wantReplicas(was)
-				n.settled()
+			var stores [2]map[string]any
+			for i, before := range [][]step{nil, {guarded()}} {
+				compared := steps[last].check(func(s stage, r result) {
+					s.settled()
+					warnings[i], stores[i] = r.warnings(), stored(s.namespace)
+				}).untraced().twice()
+				scenario{steps: slices.Concat(before, steps[:last], []step{compared})}.play(t, applier{})
 			}
 			if diff := cmp.Diff(warnings[0], warnings[1]); diff != "" {
 				t.Errorf("the warnings (-without +with the guard):\n%s", diff)
 			}
-			if diff := cmp.Diff(stored(alone), stored(behind)); diff != "" {
+			if diff := cmp.Diff(stores[0], stores[1]); diff != "" {
 				t.Errorf("the object (-without +with the guard):\n%s", diff)
-			}
-			behind.unchangedBy("a second unchanged apply", func() { behind.apply(c.manifest, c.args...) })
-		})
-	}
-}
-
-// Helm 3 does not write last-applied: only its new managedFields entry shows that the manifest sets replicas.
-func TestWithTheGuardHelm3KeepsTheValueAndItsManager(t *testing.T) {
-	cluster.Plane.NeedMutatingPolicies(t)
-	t.Parallel()
-	n := newNamespace(t, "enforce")
-	n.helm("install", "replicas=3")
-	n.autoscale("7")
-	n.guarded(deployment("4", "app:1"), nil)
-	n.helm("upgrade", "replicas=4", "image=app:2")
-	n.wantReplicas(7)
-	n.wantManagers("kube-controller-manager/Update/scale")
-	n.helm("upgrade", "image=app:3")
-	n.wantReplicas(7)
-	n.wantManagers("kube-controller-manager/Update/scale")
-	n.kubectl("patch", "hpa", "web", "-p", `{"spec":{"minReplicas":8}}`)
-	n.eventually("the HPA controller scales to 8", func() bool { return n.replicas() == 8 })
-	n.wantManagers("kube-controller-manager/Update/scale")
-}
-
-func TestWithTheGuardTheWebhookCorrectsTheManagers(t *testing.T) {
-	cluster.Plane.NeedMutatingPolicies(t)
-	t.Parallel()
-	serverSide := []string{"--server-side", "--force-conflicts"}
-	for sentence, c := range map[string]struct {
-		args []string
-		then func(*namespace)
-	}{
-		"client-side apply": {nil, func(*namespace) {}},
-		"server-side apply": {serverSide, func(*namespace) {}},
-		"server-side apply in the second of another write": {serverSide, (*namespace).hasWritesOfTheNextSeconds},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			t.Parallel()
-			args := c.args
-			n := newAutoscaled(t, args...)
-			n.guarded(deployment("3", "app:1"), args)
-			c.then(n)
-			n.apply(deployment("3", "app:1"), args...)
-			n.wantReplicas(7)
-			n.wantManagers("kube-controller-manager/Update/scale")
-			n.wantLastApplied("replicas", false)
-			n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("3", "app:1"), args...) })
-			n.apply(deployment("", "app:2"), args...)
-			n.wantReplicas(7)
-			n.wantManagers("kube-controller-manager/Update/scale")
-
-			n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"replicas":9}}`)
-			n.wantReplicas(9)
-			n.wantManagers("kubectl-patch/Update")
-		})
-	}
-}
-
-func TestWithTheGuardTheWebhookHandsReplicasBack(t *testing.T) {
-	cluster.Plane.NeedMutatingPolicies(t)
-	t.Parallel()
-	for side, args := range map[string][]string{"client": nil, "server": serverSide()} {
-		t.Run(side+"-side apply", func(t *testing.T) {
-			t.Parallel()
-			n := newNamespace(t, "enforce")
-			n.apply(deployment("3", "app:1"), args...)
-			n.autoscale("7")
-			n.kubectl("delete", "hpa", "web")
-			n.known(false)
-			n.guarded(deployment("3", "app:1"), args)
-			n.apply(deployment("3", "app:1"), args...)
-			n.wantReplicas(3)
-			n.wantNoTrace()
-			if got := n.fieldManagers(); len(got) != 1 || !strings.HasPrefix(got[0], "kubectl") {
-				t.Errorf("managers of .spec.replicas: got %v, want kubectl alone", got)
 			}
 		})
 	}
@@ -193,44 +121,25 @@ func TestWithTheGuardTheWebhookHandsReplicasBack(t *testing.T) {
 func TestTheWebhookCorrectsWhatTheGuardStored(t *testing.T) {
 	cluster.Plane.NeedMutatingPolicies(t)
 	t.Parallel()
-	for applier, args := range map[string][]string{
-		"kubectl-client-side-apply/Update": nil, "kubectl/Apply": {"--server-side", "--force-conflicts"},
-	} {
-		t.Run(applier, func(t *testing.T) {
-			t.Parallel()
-			n := newNamespace(t, "enforce")
-			n.silent = true // previews assume that the webhook is up
-			n.apply(deployment("3", "app:1"), args...)
-			n.autoscale("7")
-			n.guarded(deployment("3", "app:1"), args)
-			for range 2 {
-				n.apply(deployment("3", "app:2"), slices.Concat(args, withoutWebhook)...)
-				n.wantReplicas(7)
-			}
-			n.wantNoTrace()
-
-			n.apply(deployment("3", "app:3"), args...)
-			n.wantReplicas(7)
-			n.wantLastApplied("replicas", false)
-			n.wantNoTrace()
+	for manager, args := range map[string][]string{byClientSide: nil, byServerSide: serverSide()} {
+		alone := applies(deployment("3", "app:2"), withoutWebhook...).replicas(7).untraced()
+		playBy(t, map[string]applier{manager: {args: args}}, map[string]scenario{"an outage": {steps: []step{
+			guarded(), applies(deployment("3", "app:1")), autoscaledTo(7), alone, alone,
 			// As stored: a keep leaves the entries of the live object.
-			n.wantManagers("kube-controller-manager/Update/scale", applier)
-			n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("3", "app:3"), args...) })
-
-			n.kubectl("delete", "hpa", "web")
-			n.known(false)
-			n.apply(deployment("3", "app:3"), args...)
-			n.wantReplicas(3)
-		})
+			applies(deployment("3", "app:3")).replicas(7).omits("replicas").untraced().managers(byAutoscaler, manager).twice(),
+			autoscalerDeleted(), applies(deployment("3", "app:3")).replicas(3),
+		}}})
 	}
 }
 
-// wantNoTrace verifies that nothing of the guard is stored.
-func (n *namespace) wantNoTrace() {
-	n.Helper()
-	if text, err := n.object().MarshalJSON(); err != nil || strings.Contains(string(text), "guarded") || strings.Contains(string(text), "handoff-guard") {
-		n.Errorf("want no trace of the guard, got %s, error %v", text, err)
-	}
+// untraced checks that nothing of the guard is stored.
+func (p step) untraced() step {
+	return p.check(func(s stage, _ result) {
+		s.Helper()
+		if text, err := s.object().MarshalJSON(); err != nil || strings.Contains(string(text), "guarded") || strings.Contains(string(text), "handoff-guard") {
+			s.Errorf("want no trace of the guard, got %s, error %v", text, err)
+		}
+	})
 }
 
 // hasWritesOfTheNextSeconds adds a managedFields entry for each of the next 30 seconds, as if another manager had written then.

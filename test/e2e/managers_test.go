@@ -4,18 +4,17 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
-// helm runs Helm 3 with a chart that has the values replicas and image.
-func (n *namespace) helm(verb string, values ...string) result {
-	n.Helper()
-	template := strings.NewReplacer("VALUE_IMAGE", "{{ .Values.image }}", "  replicas: 0\n", "{{ with .Values.replicas }}\n  replicas: {{ . }}\n{{ end }}").
+// chartOfWeb is the template of a chart that has the values replicas and image.
+func chartOfWeb() string {
+	return strings.NewReplacer("VALUE_IMAGE", "{{ .Values.image }}", "  replicas: 0\n", "{{ with .Values.replicas }}\n  replicas: {{ . }}\n{{ end }}").
 		Replace(deployment("0", "VALUE_IMAGE"))
-	return n.release(verb, template, "--set", strings.Join(values, ","))
 }
 
 // release runs Helm 3 with a chart of one template.
@@ -64,7 +63,14 @@ func releases(verb, template string) step {
 
 // helms runs Helm 3 with a chart that has the values replicas and image.
 func helms(verb string, values ...string) step {
-	return step{do: func(s stage) result { s.Helper(); return s.helm(verb, values...) }}
+	return step{do: func(s stage) result {
+		s.Helper()
+		var as []string
+		if slices.Contains(s.args, withoutWebhook[0]) {
+			as = []string{"--kube-as-user=system:kube-scheduler", "--kube-as-group=system:masters"}
+		}
+		return s.release(verb, chartOfWeb(), append(as, "--set", strings.Join(values, ","))...)
+	}}
 }
 
 // prints checks that the output of a command contains a text.

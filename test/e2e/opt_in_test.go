@@ -7,8 +7,8 @@ import (
 )
 
 // labeledMode returns a Deployment with the mode label.
-func labeledMode(mode, image string) string {
-	return withMetadata("labels: {"+ownership.ModeLabel+": \""+mode+"\"}", deployment("3", image))
+func labeledMode(mode string) string {
+	return withMetadata("labels: {"+ownership.ModeLabel+": \""+mode+"\"}", deployment("3", "app:1"))
 }
 
 func labeled(mode string) step {
@@ -42,7 +42,7 @@ func TestAManifestThatDropsTheLabelTakesTheObjectOut(t *testing.T) {
 	t.Parallel()
 	drops := func(namespace, label, byHand, replicas string) scenario {
 		steps := []step{
-			applies(labeledMode(label, "app:1")), idlesAt(7), untilDryRun(labeledMode("enforce", "app:1"), ".spec.replicas", "7"),
+			applies(labeledMode(label)), idlesAt(7), untilDryRun(labeledMode("enforce"), ".spec.replicas", "7"),
 		}
 		if byHand != "" {
 			steps = append(steps, labeled(byHand))

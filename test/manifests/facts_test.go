@@ -74,6 +74,9 @@ func TestTheGuardUsesTheDefaultFieldManagers(t *testing.T) {
 		if policy.GetKind() != "MutatingAdmissionPolicy" {
 			continue
 		}
+		if kind, found := policy.Object["spec"].(map[string]any)["paramKind"]; found {
+			t.Errorf("%s has parameters, %v: it would be evaluated for each of them", name, kind)
+		}
 		conditions, _, _ := unstructured.NestedSlice(policy.Object, "spec", "matchConditions")
 		writer, _ := conditions[len(conditions)-1].(map[string]any)
 		last, _, _ := unstructured.NestedString(writer, "expression")
