@@ -93,8 +93,9 @@ func reportOf(t *testing.T, objects ...string) *audit.Report {
 	if err := os.WriteFile(file, []byte(list), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	reader := source.Reader{Cluster: genericclioptions.NewConfigFlags(false), Configuration: config.Default()}
-	survey, err := reader.Survey(t.Context(), source.Query{Files: resource.FilenameOptions{Filenames: []string{file}}})
+	survey, err := source.Reader{
+		Cluster: genericclioptions.NewConfigFlags(false), Configuration: config.Default(), Files: resource.FilenameOptions{Filenames: []string{file}},
+	}.Survey(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

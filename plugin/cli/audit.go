@@ -10,19 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ownership-handoff/handoff/plugin/audit"
-	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-type auditOptions struct {
-	shared     *shared
-	subjects   inputs
-	output     outputFlags
-	progress   string
-	failOnRisk bool
-}
-
 func (s *shared) newAudit() *cobra.Command {
-	a := &auditOptions{shared: s}
+	var style string
+	var failOnRisk bool
 	c := &cobra.Command{
 		Use:   "audit [TYPE...] [-A | -f FILE]",
 		Short: "Find objects that the next apply would break",
@@ -67,65 +59,62 @@ replicas from Helm or server-side apply, so nothing shows whether the manifest s
   kubectl get deployments,hpa -n shop -o yaml --show-managed-fields > shop.yaml
   kubectl get namespace shop -o yaml > namespace.yaml
   kubectl handoff audit -f shop.yaml -f namespace.yaml`,
-		RunE:              func(c *cobra.Command, args []string) error { return a.run(c.Context(), args) },
-		ValidArgsFunction: a.complete,
+		RunE: func(c *cobra.Command, args []string) error {
+			return s.audit(c.Context(), args, style, failOnRisk)
+		},
+		ValidArgsFunction: s.completeTypes,
 	}
-	a.subjects.addObjects(c)
-	c.Flags().BoolVar(&a.failOnRisk, "fail-on-risk", false, "Exit with code 1 if there is a risk.")
-	styles := []string{"auto", "plain", "none"}
-	c.Flags().StringVar(&a.progress, "progress", "auto",
-		`Progress on standard error. One of "auto", "plain" or "none": auto updates one line on a terminal, plain writes lines.`)
-	must(c.RegisterFlagCompletionFunc("progress", cobra.FixedCompletions(styles, noFiles)))
-	a.output.add(c)
+	s.objectFlags(c)
+	c.Flags().BoolVar(&failOnRisk, "fail-on-risk", false, "Exit with code 1 if there is a risk.")
+	choiceFlag(c, &style, "progress",
+		`Progress on standard error. One of "auto", "plain" or "none": auto updates one line on a terminal, plain writes lines.`,
+		"auto", "plain", "none")
+	s.dataFlag(c, "Output format.", wide)
 	return c
 }
 
-func (a *auditOptions) run(ctx context.Context, args []string) error {
+func (s *shared) audit(ctx context.Context, args []string, style string, failOnRisk bool) error {
 	types, err := typesOf(args)
 	if err != nil {
 		return err
 	}
-	shown, err := newProgress(a.shared.env, a.progress)
+	update, erase, err := s.progress(style)
 	if err != nil {
 		return err
 	}
-	reader, gaps, err := a.shared.reader(ctx, &a.subjects)
+	reader, gaps, err := s.objects(ctx)
 	if err != nil {
 		return err
 	}
-	in, err := a.shared.installation(ctx, a.subjects.offline())
+	in, err := s.installation(ctx, reader.Offline())
 	if err != nil {
 		return err
 	}
 	namespace := ""
-	if !a.subjects.offline() && !a.subjects.allNamespaces {
-		if namespace, _, err = a.shared.cluster.ToRawKubeConfigLoader().Namespace(); err != nil {
-			return source.Advise(err, "")
+	if !reader.Offline() && !s.allNamespaces {
+		if namespace, err = s.namespace(); err != nil {
+			return err
 		}
 	}
-	survey, err := reader.Survey(ctx, a.subjects.query(types...))
+	survey, err := reader.Survey(ctx, types...)
 	if err != nil {
 		return err
 	}
-	report, err := audit.Run(ctx, survey, in, namespace, shown.update)
-	shown.clear()
+	report, err := audit.Run(ctx, survey, in, namespace, update)
+	erase()
 	if err != nil {
 		return err
 	}
 	report.Gaps = append(report.Gaps, gaps...)
-	if a.failOnRisk { // what could be a risk must not pass
+	if failOnRisk { // what could be a risk must not pass
 		report.Gaps = append(report.Gaps, report.Possible...)
 	}
-	if a.output.isData() {
-		err = printData(a.shared, &a.output, "Audit", []any{report}, true)
-	} else {
-		err = report.Table(a.shared.env.IOStreams.Out, a.output.isWide())
-	}
-	if err != nil {
+	table := func() error { return report.Table(s.env.IOStreams.Out, s.output.isWide()) }
+	if err := show(s, "Audit", []any{report}, true, table); err != nil {
 		return err
 	}
-	err = a.shared.finish(report.Gaps)
-	if a.failOnRisk && len(report.Risks) > 0 {
+	err = s.finish(report.Gaps)
+	if failOnRisk && len(report.Risks) > 0 {
 		return exitError(ExitNegative)
 	}
 	return err
@@ -148,44 +137,32 @@ func typesOf(args []string) (types []string, err error) {
 	return types, nil
 }
 
-// progress shows the progress of an audit on standard error.
-type progress struct {
-	out io.Writer
-	// begin and end surround each line. On a terminal, each line overwrites the last one, and erase removes it.
-	begin, end, erase string
-	every             time.Duration
-	last              time.Time
-}
-
 // maxColumns limits the length of a line: a line that the terminal wraps cannot be overwritten.
 const maxColumns = 79
 
-func newProgress(env Environment, style string) (*progress, error) {
-	const eraseLine = "\r\x1b[K"
+// progress returns functions that show a line on standard error, unless one was shown recently, and that erase it. On a terminal, each
+// line overwrites the last one.
+func (s *shared) progress(style string) (update func(line string), erase func(), err error) {
+	begin, end, every := "", "\n", time.Second
 	switch {
-	case style == "auto" && env.Terminal:
-		return &progress{out: env.IOStreams.ErrOut, begin: eraseLine, erase: eraseLine, every: 200 * time.Millisecond}, nil
-	case style == "plain":
-		return &progress{out: env.IOStreams.ErrOut, end: "\n", every: time.Second}, nil
+	case style == "auto" && s.env.Terminal:
+		begin, end, every = "\r\x1b[K", "", 200*time.Millisecond
 	case style == "auto", style == "none":
-		return &progress{out: io.Discard}, nil
-	default:
-		return nil, fmt.Errorf("invalid --progress=%s; use auto, plain or none", style)
+		return func(string) {}, func() {}, nil
+	case style != "plain":
+		return nil, nil, fmt.Errorf("invalid --progress=%s; use auto, plain or none", style)
 	}
-}
-
-// update shows a line, unless one was shown recently.
-func (p *progress) update(line string) {
-	if time.Since(p.last) < p.every {
-		return
+	out, last := s.env.IOStreams.ErrOut, time.Time{}
+	update = func(line string) {
+		if time.Since(last) >= every {
+			last = time.Now()
+			_, _ = io.WriteString(out, begin+line[:min(len(line), maxColumns)]+end)
+		}
 	}
-	p.last = time.Now()
-	_, _ = io.WriteString(p.out, p.begin+line[:min(len(line), maxColumns)]+p.end)
-}
-
-// clear removes the line from the terminal, if there is one.
-func (p *progress) clear() {
-	if !p.last.IsZero() {
-		_, _ = io.WriteString(p.out, p.erase)
+	erase = func() {
+		if !last.IsZero() {
+			_, _ = io.WriteString(out, begin)
+		}
 	}
+	return update, erase, nil
 }

@@ -1,8 +1,6 @@
 package cli_test
 
 import (
-	"io"
-	"os"
 	"runtime"
 	"runtime/metrics"
 	"strings"
@@ -10,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/ownership-handoff/handoff/plugin/cli"
 )
@@ -145,18 +142,4 @@ type writer func()
 func (w writer) Write(p []byte) (int, error) {
 	w()
 	return len(p), nil
-}
-
-// BenchmarkAudit audits 1,000 workloads, 200 of them autoscaled, on a server in the same process.
-func BenchmarkAudit(b *testing.B) {
-	c := &bigCluster{deployments: 1000, autoscalers: 200}
-	c.start(b)
-	for b.Loop() {
-		env := cli.Environment{
-			IOStreams: genericiooptions.IOStreams{Out: io.Discard, ErrOut: os.Stderr}, Version: "test", Now: time.Now,
-		}
-		if code := cli.Run(b.Context(), env, []string{"audit", "-A"}); code != cli.ExitOK {
-			b.Fatalf("exit code %d", code)
-		}
-	}
 }

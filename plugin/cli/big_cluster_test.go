@@ -25,15 +25,15 @@ type bigCluster struct {
 }
 
 // start serves until the test ends, and sets KUBECONFIG to the server.
-func (c *bigCluster) start(tb testing.TB) {
-	tb.Helper()
+func (c *bigCluster) start(t *testing.T) {
+	t.Helper()
 	server := httptest.NewServer(c)
-	tb.Cleanup(server.Close)
-	folder := tb.TempDir()
+	t.Cleanup(server.Close)
+	folder := t.TempDir()
 	kubeconfig := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],
 		"clusters":[{"name":"c","cluster":{"server":%q}}],"users":[{"name":"u","user":{}}]}`, server.URL)
-	tb.Setenv("KUBECONFIG", writeFile(tb, folder, "kubeconfig", kubeconfig))
-	tb.Setenv("KUBECACHEDIR", filepath.Join(folder, "cache"))
+	t.Setenv("KUBECONFIG", writeFile(t, folder, "kubeconfig", kubeconfig))
+	t.Setenv("KUBECACHEDIR", filepath.Join(folder, "cache"))
 }
 
 func (c *bigCluster) ServeHTTP(w http.ResponseWriter, r *http.Request) {

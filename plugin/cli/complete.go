@@ -19,10 +19,7 @@ const noFiles = cobra.ShellCompDirectiveNoFileComp
 func (s *shared) completeClusterFlags(root *cobra.Command) {
 	must(root.RegisterFlagCompletionFunc("namespace", s.completeNamespaces))
 	contexts := func(_ *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		raw, err := s.cluster.ToRawKubeConfigLoader().RawConfig()
-		if err != nil {
-			return nil, noFiles
-		}
+		raw, _ := s.cluster.ToRawKubeConfigLoader().RawConfig() // without one, there are no contexts
 		return withPrefix(slices.Collect(maps.Keys(raw.Contexts)), prefix), noFiles
 	}
 	must(root.RegisterFlagCompletionFunc("context", contexts))
@@ -31,99 +28,91 @@ func (s *shared) completeClusterFlags(root *cobra.Command) {
 // completeNamespaces suggests namespaces that the arguments do not contain yet.
 func (s *shared) completeNamespaces(_ *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	isGiven := func(name string) bool { return slices.Contains(args, name) }
-	return withPrefix(slices.DeleteFunc(s.names("namespaces", false), isGiven), prefix), noFiles
+	return withPrefix(slices.DeleteFunc(s.names("namespaces"), isGiven), prefix), noFiles
 }
 
-// complete suggests types, then names, then fields.
-func (e *explainOptions) complete(c *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// completeObjects suggests types, then names, then fields.
+func (s *shared) completeObjects(c *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	kind, _, named := strings.Cut(prefix, "/")
-	offline := e.subjects.offline()
 	switch {
-	case len(args) == 1 && !strings.Contains(args[0], "/") && !strings.HasPrefix(prefix, ".") && !offline:
-		return withPrefix(e.shared.names(args[0], e.subjects.allNamespaces), prefix), noFiles
-	case len(args) > 0 || offline:
-		return withPrefix(e.fieldPaths(c.Context(), args), prefix), noFiles
+	case len(args) == 1 && !strings.Contains(args[0], "/") && !strings.HasPrefix(prefix, ".") && !s.hasFiles():
+		return withPrefix(s.names(args[0]), prefix), noFiles
+	case len(args) > 0 || s.hasFiles():
+		return withPrefix(s.fieldPaths(c.Context(), args), prefix), noFiles
 	case named:
-		names := e.shared.names(kind, e.subjects.allNamespaces)
+		names := s.names(kind)
 		for i, name := range names {
 			names[i] = kind + "/" + name
 		}
 		return withPrefix(names, prefix), noFiles
 	default:
-		return withPrefix(e.shared.types(), prefix), noFiles | cobra.ShellCompDirectiveNoSpace
+		return withPrefix(s.types("/"), prefix), noFiles | cobra.ShellCompDirectiveNoSpace
 	}
 }
 
-// complete makes the suggestions of explain, and repeats those for fields.
-func (r *releaseOptions) complete(c *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// completeFields is completeObjects, with any number of fields.
+func (s *shared) completeFields(c *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	object := 1
 	if len(args) > 0 && !strings.Contains(args[0], "/") {
 		object = 2
 	}
-	return (&explainOptions{shared: r.shared}).complete(c, args[:min(object, len(args))], prefix)
+	return s.completeObjects(c, args[:min(object, len(args))], prefix)
 }
 
-// types returns the types that have the get verb, each with a slash before the name that follows.
-func (s *shared) types() []string {
+// completeTypes suggests types, for the word after the last comma.
+func (s *shared) completeTypes(_ *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if s.hasFiles() {
+		return nil, noFiles
+	}
+	before := prefix[:strings.LastIndex(prefix, ",")+1]
+	types := s.types("")
+	for i, word := range types {
+		types[i] = before + word
+	}
+	return withPrefix(types, prefix), noFiles | cobra.ShellCompDirectiveNoSpace
+}
+
+// types returns the types that have the get verb, each with a suffix.
+func (s *shared) types(suffix string) (types []string) {
 	client, err := s.cluster.ToDiscoveryClient()
 	if err != nil {
 		return nil
 	}
 	lists, _ := discovery.ServerPreferredResources(client) // an unavailable API service only leaves out its own types
-	var types []string
-	for _, list := range lists {
+	for _, list := range discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"get"}}, lists) {
 		gv, _ := schema.ParseGroupVersion(list.GroupVersion) // of the API server
 		for i := range list.APIResources {
-			r := &list.APIResources[i]
-			if slices.Contains(r.Verbs, "get") && !strings.Contains(r.Name, "/") {
-				types = append(types, gv.WithResource(r.Name).GroupResource().String()+"/")
-			}
+			types = append(types, gv.WithResource(list.APIResources[i].Name).GroupResource().String()+suffix)
 		}
 	}
 	return types
 }
 
 // names returns the names of the objects of a type.
-func (s *shared) names(kind string, allNamespaces bool) []string {
-	namespace, _, _ := s.cluster.ToRawKubeConfigLoader().Namespace() // without a configuration, the list fails
-	infos, err := resource.NewBuilder(s.cluster).Unstructured().NamespaceParam(namespace).DefaultNamespace().
-		AllNamespaces(allNamespaces).ResourceTypeOrNameArgs(true, kind).Flatten().Do().Infos()
-	if err != nil {
-		return nil
-	}
-	names := make([]string, len(infos))
-	for i, info := range infos {
-		names[i] = info.Name
-	}
+func (s *shared) names(kind string) (names []string) {
+	namespace, _ := s.namespace() // without a configuration, the list fails
+	_ = resource.NewBuilder(s.cluster).Unstructured().NamespaceParam(namespace).DefaultNamespace().
+		AllNamespaces(s.allNamespaces).ResourceTypeOrNameArgs(true, kind).Flatten().Do().
+		Visit(func(info *resource.Info, err error) error {
+			names = append(names, info.Name)
+			return err
+		})
 	return names
 }
 
 // fieldPaths returns the paths of all fields of the objects and of their ancestors.
-func (e *explainOptions) fieldPaths(ctx context.Context, args []string) []string {
-	reading, err := e.shared.read(ctx, &e.subjects, args)
+func (s *shared) fieldPaths(ctx context.Context, args []string) (paths []string) {
+	reader, _, err := s.objects(ctx)
 	if err != nil {
 		return nil
 	}
-	var paths []string
-	for _, s := range reading.Subjects {
-		if explained, err := explain.Of(s); err == nil {
+	subjects, _, _ := reader.Read(ctx, args...) // without any, there are no fields
+	for _, subject := range subjects {
+		if explained, err := explain.Of(subject); err == nil {
 			paths = append(paths, explained.Paths()...)
 		}
 	}
 	return paths
-}
-
-// complete suggests types, for the word after the last comma.
-func (a *auditOptions) complete(_ *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	if a.subjects.offline() {
-		return nil, noFiles
-	}
-	before := prefix[:strings.LastIndex(prefix, ",")+1]
-	types := a.shared.types()
-	for i, word := range types {
-		types[i] = before + strings.TrimSuffix(word, "/")
-	}
-	return withPrefix(types, prefix), noFiles | cobra.ShellCompDirectiveNoSpace
 }
 
 // withPrefix returns the words with a prefix, sorted and without duplicates.

@@ -6,21 +6,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/plugin/doctor"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-const doctorDeadline = 30 * time.Second
-
-type doctorOptions struct {
-	shared   *shared
-	output   outputFlags
-	deadline time.Duration
-}
-
 func (s *shared) newDoctor() *cobra.Command {
-	o := &doctorOptions{shared: s}
+	var deadline time.Duration
 	c := &cobra.Command{
 		Use:   "doctor [-n NAMESPACE]",
 		Short: "Find out why handoff does not work in a cluster",
@@ -66,42 +57,36 @@ The exit code is 0 if there is no problem, 1 if there is one, and 3 if there is 
 
   # List the commands that fix the problems
   kubectl handoff doctor -o jsonpath='{range .checks[*].findings[*].remedies[*]}{@}{"\n"}{end}'`,
-		Args:              cobra.NoArgs,
+		Args:              between(0, 0, "accepts no arguments; select a namespace with -n"),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return o.run(c.Context(), c.Flags().Changed("namespace"))
+			if deadline <= 0 {
+				return usagef("invalid argument --deadline=%s: must be positive", deadline)
+			}
+			ctx, cancel := context.WithTimeout(c.Context(), deadline)
+			defer cancel()
+			return s.doctor(ctx, c.Flags().Changed("namespace"))
 		},
 	}
-	c.Flags().DurationVar(&o.deadline, "deadline", doctorDeadline, "Time for all checks. The remaining checks are skipped.")
-	o.output.withoutWide = true
-	o.output.add(c)
+	c.Flags().DurationVar(&deadline, "deadline", 30*time.Second, "Time for all checks. The remaining checks are skipped.")
+	s.dataFlag(c, reportUsage)
 	return c
 }
 
-func (o *doctorOptions) run(ctx context.Context, inNamespace bool) error {
-	if o.deadline <= 0 {
-		return usagef("invalid argument --deadline=%s: must be positive", o.deadline)
-	}
-	env, cluster := o.shared.env, o.shared.cluster
-	options := doctor.Options{Cluster: cluster, Version: env.Version, Now: env.Now()}
+func (s *shared) doctor(ctx context.Context, inNamespace bool) error {
+	options := doctor.Options{Cluster: s.cluster, Version: s.env.Version, Now: s.env.Now()}
 	if inNamespace {
-		options.Namespace, _, _ = cluster.ToRawKubeConfigLoader().Namespace() // the error is that of the client
+		options.Namespace, _ = s.namespace() // the error is that of the client
 	}
-	ctx, cancel := context.WithTimeout(ctx, o.deadline)
-	defer cancel()
 	report, err := doctor.Run(ctx, options)
 	if err != nil {
 		return source.Advise(err, "")
 	}
-	if o.output.isData() {
-		err = printData(o.shared, &o.output, "Diagnosis", []any{report}, true)
-	} else {
-		err = report.Table(env.IOStreams.Out, table.Style{Color: env.Color, Now: env.Now()})
-	}
-	if err != nil {
+	table := func() error { return report.Table(s.env.IOStreams.Out, s.style()) }
+	if err := show(s, "Diagnosis", []any{report}, true, table); err != nil {
 		return err
 	}
-	err = o.shared.finish(report.Gaps())
+	err = s.finish(report.Gaps())
 	if report.Problems() > 0 {
 		return exitError(ExitNegative)
 	}

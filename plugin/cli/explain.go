@@ -15,15 +15,11 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-type explainOptions struct {
-	shared   *shared
-	subjects inputs
-	output   outputFlags
-	owners   []string
-}
+// owners are the values of --owner.
+type owners []string
 
 func (s *shared) newExplain() *cobra.Command {
-	e := &explainOptions{shared: s}
+	var only owners
 	c := &cobra.Command{
 		Use:   "explain (TYPE/NAME | TYPE [NAME] | -f FILE) [FIELD]",
 		Short: "Show who owns each field, and why",
@@ -64,13 +60,13 @@ The contents of Secrets are not shown.`,
   # Explain files, without a cluster
   kubectl get deployment,hpa -o yaml --show-managed-fields > shop.yaml
   kubectl handoff explain -f shop.yaml`,
-		Args:              cobra.MaximumNArgs(3),
-		RunE:              func(c *cobra.Command, args []string) error { return e.run(c.Context(), args) },
-		ValidArgsFunction: e.complete,
+		Args:              between(0, 3, "accepts one object and one FIELD"),
+		RunE:              func(c *cobra.Command, args []string) error { return s.explain(c.Context(), args, only) },
+		ValidArgsFunction: s.completeObjects,
 	}
-	e.subjects.addObjects(c)
-	c.Flags().StringSliceVar(&e.owners, "owner", nil, "Show only fields of these owners: "+strings.Join(ownerWords(), ", ")+".")
-	e.output.add(c)
+	s.objectFlags(c)
+	c.Flags().StringSliceVar((*[]string)(&only), "owner", nil, "Show only fields of these owners: "+strings.Join(ownerWords(), ", ")+".")
+	s.dataFlag(c, "Output format.", wide)
 	must(c.RegisterFlagCompletionFunc("owner", cobra.FixedCompletions(ownerWords(), noFiles)))
 	return c
 }
@@ -83,57 +79,56 @@ func ownerWords() []string {
 	return words
 }
 
-func (e *explainOptions) run(ctx context.Context, args []string) error {
-	for _, word := range e.owners {
+func (s *shared) explain(ctx context.Context, args []string, only owners) error {
+	for _, word := range only {
 		if !slices.Contains(ownerWords(), strings.ToLower(word)) {
 			return fmt.Errorf("invalid owner %q; use one of %s", word, strings.Join(ownerWords(), ", "))
 		}
 	}
-	objects, field := e.split(args)
-	if len(objects) == 0 && !e.subjects.offline() {
+	objects, field := s.split(args)
+	if len(objects) == 0 && !s.hasFiles() {
 		return usagef("requires an object, such as deployment/web, or files, with -f")
 	}
-	reading, err := e.shared.read(ctx, &e.subjects, objects)
+	reader, gaps, err := s.objects(ctx)
 	if err != nil {
 		return err
 	}
-	if len(reading.Subjects) == 0 {
-		return e.notFound(objects)
-	}
-	explanations, gaps, err := explainAll(reading, field)
+	subjects, unread, err := reader.Read(ctx, objects...)
 	if err != nil {
 		return err
 	}
-	if err := e.applicable(explanations); err != nil {
-		return err
+	if len(subjects) == 0 {
+		return s.notFound(objects)
 	}
-	if e.output.isData() {
-		items := make([]any, len(explanations))
-		for i, explained := range explanations {
-			items[i] = explained.Data(e.chosen)
-		}
-		// One object is named as TYPE/NAME or TYPE NAME.
-		named := len(objects) == 2 || len(objects) == 1 && strings.Contains(objects[0], "/")
-		err = printData(e.shared, &e.output, "Explanation", items, named)
-	} else {
-		err = e.write(explanations, field != "")
-	}
+	explanations, more, err := explainAll(subjects, field)
 	if err != nil {
 		return err
 	}
-	return e.shared.finish(gaps)
+	if err := only.applicable(explanations); err != nil {
+		return err
+	}
+	items := make([]explain.Data, len(explanations))
+	for i, explained := range explanations {
+		items[i] = explained.Data(only.include)
+	}
+	// One object is named as TYPE/NAME or TYPE NAME.
+	named := len(objects) == 2 || len(objects) == 1 && strings.Contains(objects[0], "/")
+	if err := show(s, "Explanation", items, named, func() error { return s.writeExplanations(explanations, only, field != "") }); err != nil {
+		return err
+	}
+	return s.finish(slices.Concat(unread, gaps, more))
 }
 
 // split separates the objects in the arguments from the FIELD.
-func (e *explainOptions) split(args []string) (objects []string, field string) {
+func (s *shared) split(args []string) (objects []string, field string) {
 	isField := func(word string) bool { return strings.ContainsAny(word[:min(1, len(word))], ".[{$") }
 	maxObjects := 1 // arguments that name objects
 	switch {
 	case len(args) == 0:
 		return nil, ""
-	case isField(args[0]), e.subjects.offline() && isBareField(args[0]):
+	case isField(args[0]), s.hasFiles() && isBareField(args[0]):
 		maxObjects = 0
-	case len(args) > 1 && !strings.Contains(args[0], "/") && e.subjects.selector == "" && !e.subjects.allNamespaces &&
+	case len(args) > 1 && !strings.Contains(args[0], "/") && s.selector == "" && !s.allNamespaces &&
 		!isField(args[1]):
 		maxObjects = 2
 	}
@@ -148,23 +143,23 @@ func isBareField(word string) bool {
 }
 
 // notFound returns the error that no object matches, with a remedy.
-func (e *explainOptions) notFound(objects []string) error {
+func (s *shared) notFound(objects []string) error {
 	remedy := "choose another namespace with -n, or all with -A"
-	if e.subjects.allNamespaces || e.subjects.offline() {
+	if s.allNamespaces || s.hasFiles() {
 		remedy = "omit --selector, or name other objects"
 	}
 	return fmt.Errorf("no %s found; %s", cmp.Or(strings.Join(objects, " "), "objects"), remedy)
 }
 
-// chosen reports whether --owner selects an owner.
-func (e *explainOptions) chosen(owner ownership.Owner) bool {
+// include reports whether --owner selects an owner.
+func (o owners) include(owner ownership.Owner) bool {
 	same := func(word string) bool { return strings.EqualFold(word, owner.String()) }
-	return len(e.owners) == 0 || slices.ContainsFunc(e.owners, same)
+	return len(o) == 0 || slices.ContainsFunc(o, same)
 }
 
 // applicable returns an error if --owner asks only for the autoscaler of an object that cannot have one.
-func (e *explainOptions) applicable(explanations []explain.Explanation) error {
-	only := len(e.owners) == 1 && e.chosen(ownership.Autoscaler)
+func (o owners) applicable(explanations []explain.Explanation) error {
+	only := len(o) == 1 && o.include(ownership.Autoscaler)
 	if s := explanations[0].Subject; only && len(explanations) == 1 && s.Context.Scale == nil && len(s.Gaps) == 0 {
 		return fmt.Errorf("%s: kind %s has no scale subresource, so no autoscaler can own a field; "+
 			"omit --owner to see who owns each field", s, s.Kind.Kind)
@@ -174,10 +169,9 @@ func (e *explainOptions) applicable(explanations []explain.Explanation) error {
 
 // explainAll explains all objects that were read. If at least one can be explained, objects that cannot are gaps, and objects
 // without the field are left out.
-func explainAll(reading source.Reading, field string) (explanations []explain.Explanation, gaps []string, err error) {
-	gaps = reading.Gaps
+func explainAll(subjects []source.Subject, field string) (explanations []explain.Explanation, gaps []string, err error) {
 	var first error
-	for _, s := range reading.Subjects {
+	for _, s := range subjects {
 		explained, err := explain.Of(s)
 		if err != nil {
 			first = cmp.Or(first, err)
@@ -199,18 +193,18 @@ func explainAll(reading source.Reading, field string) (explanations []explain.Ex
 	return explanations, gaps, nil
 }
 
-// write writes the explanations for people: a table or, for fields, sentences.
-func (e *explainOptions) write(explanations []explain.Explanation, sentences bool) error {
-	out, style := e.shared.env.IOStreams.Out, table.Style{Color: e.shared.env.Color, Now: e.shared.env.Now()}
+// writeExplanations writes the explanations for people: a table or, for fields, sentences.
+func (s *shared) writeExplanations(explanations []explain.Explanation, only owners, sentences bool) error {
+	out := s.env.IOStreams.Out
 	several := len(explanations) > 1
 	written := 0
 	for _, explained := range explanations {
-		isChosen := func(f ownership.Field) bool { return e.chosen(f.Owner.Kind) }
+		isChosen := func(f ownership.Field) bool { return only.include(f.Owner.Kind) }
 		if several && !slices.ContainsFunc(explained.Fields, isChosen) {
 			continue
 		}
 		written++
-		if written > 1 && (!sentences || e.output.isWide()) {
+		if written > 1 && (!sentences || s.output.isWide()) {
 			if err := table.Lines(out, ""); err != nil {
 				return err
 			}
@@ -221,12 +215,12 @@ func (e *explainOptions) write(explanations []explain.Explanation, sentences boo
 		}
 		var err error
 		switch {
-		case e.output.isWide():
-			err = explained.Wide(out, style, e.chosen)
+		case s.output.isWide():
+			err = explained.Wide(out, s.style(), only.include)
 		case sentences:
-			err = explained.Sentences(out, prefix, e.chosen)
+			err = explained.Sentences(out, prefix, only.include)
 		default:
-			err = explained.Tree(out, style, e.chosen)
+			err = explained.Tree(out, s.style(), only.include)
 		}
 		if err != nil {
 			return err

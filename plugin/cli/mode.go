@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -27,7 +28,6 @@ const patience = 2 * time.Second
 // modeChange sets the mode annotation of namespaces, or removes it.
 type modeChange struct {
 	shared    *shared
-	flags     writeFlags
 	operation string // in the past tense, as kubectl prints it
 	warn      bool
 	mode      ownership.Mode // "" removes the annotation
@@ -68,15 +68,15 @@ handoff has kept keep their values. Objects with the label of that name stay in 
 
 // command completes a command that changes the mode.
 func (m *modeChange) command(c *cobra.Command) *cobra.Command {
-	c.Args, c.ValidArgsFunction = atLeast(1, "requires a NAMESPACE"), m.shared.completeNamespaces
+	c.Args, c.ValidArgsFunction = between(1, math.MaxInt, "requires a NAMESPACE"), m.shared.completeNamespaces
 	c.RunE = func(c *cobra.Command, args []string) error { return m.run(c.Context(), args) }
-	m.flags.add(c, m.operation)
+	m.shared.writeFlags(c, m.operation)
 	return c
 }
 
 // run changes all namespaces, also after an error about one of them.
 func (m *modeChange) run(ctx context.Context, names []string) error {
-	done, err := m.flags.done(m.operation)
+	done, err := m.shared.done(m.operation)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (m *modeChange) run(ctx context.Context, names []string) error {
 		m.mode = ownership.ModeWarn
 		done = strings.Replace(done, m.operation, m.operation+" in mode warn", 1)
 	}
-	namespaces, err := m.shared.namespaces()
+	namespaces, err := source.Client(m.shared.cluster, source.Identity{Kind: corev1.SchemeGroupVersion.WithKind("Namespace")})
 	if err != nil {
 		return err
 	}
@@ -96,9 +96,7 @@ func (m *modeChange) run(ctx context.Context, names []string) error {
 			code = max(code, int(effect))
 		} else if err != nil {
 			code = ExitError
-			if err := m.shared.report("error: ", strings.Join(strings.Fields(m.advise(err).Error()), " ")); err != nil {
-				return err
-			}
+			m.shared.report("error: ", strings.Join(strings.Fields(m.advise(err).Error()), " "))
 		}
 	}
 	if code != ExitOK {
@@ -129,30 +127,30 @@ func (m *modeChange) change(ctx context.Context, namespaces dynamic.ResourceInte
 	if err != nil {
 		return err
 	}
-	annotations := o.GetAnnotations()
-	was, annotated := annotations[ownership.ModeAnnotation]
-	var mode any = m.mode
+	was, annotated := o.GetAnnotations()[ownership.ModeAnnotation]
+	set := map[string]any{ownership.ModeAnnotation: m.mode}
 	if m.mode == "" {
-		mode = nil // removes it
+		set[ownership.ModeAnnotation] = nil // removes it
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": set}})
+	if err != nil {
+		return err
 	}
 	switch {
 	case was == string(m.mode) && annotated == (m.mode != ""):
 		done = "unchanged"
-	case m.flags.isClientDryRun() && m.mode == "":
+	case m.shared.isClientDryRun():
 		unstructured.RemoveNestedField(o.Object, "metadata", "annotations", ownership.ModeAnnotation)
-	case m.flags.isClientDryRun():
-		err = unstructured.SetNestedField(o.Object, string(m.mode), "metadata", "annotations", ownership.ModeAnnotation)
-	default:
-		var patch []byte
-		patch, err = json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{ownership.ModeAnnotation: mode}}})
-		if err == nil {
-			o, err = namespaces.Patch(ctx, name, types.MergePatchType, patch, m.flags.patchOptions(fieldManager))
+		if m.mode != "" {
+			err = unstructured.SetNestedField(o.Object, string(m.mode), "metadata", "annotations", ownership.ModeAnnotation)
 		}
+	default:
+		o, err = namespaces.Patch(ctx, name, types.MergePatchType, patch, m.shared.patchOptions(fieldManager))
 	}
 	if err != nil {
 		return err
 	}
-	if err := m.flags.printObject(m.shared.env.IOStreams.Out, o, done); err != nil || m.mode == "" {
+	if err := m.shared.printObject(o, done); err != nil || m.mode == "" {
 		return err
 	}
 	return m.check(ctx, o)
@@ -168,11 +166,11 @@ func (m *modeChange) check(ctx context.Context, o *unstructured.Unstructured) er
 	if err := in.SetNamespace(o); err != nil {
 		return err
 	}
-	if m.flags.dryRun != noDryRun && in.Unread != nil {
+	if m.shared.dryRun != noDryRun && in.Unread != nil {
 		return nil //nolint:nilerr // a dry run of an object would show the stored mode
 	}
 	ask := in.Effect
-	if m.flags.dryRun != noDryRun { // nor would the dry run of an object show whether a pod answers
+	if m.shared.dryRun != noDryRun { // nor would the dry run of an object show whether a pod answers
 		ask = in.Mode
 	}
 	answer := ask(ctx, installation.Object{Namespace: o.GetName()})
@@ -182,25 +180,11 @@ func (m *modeChange) check(ctx context.Context, o *unstructured.Unstructured) er
 		answer = ask(ctx, installation.Object{Namespace: o.GetName()})
 	}
 	switch {
-	case answer.On(), answer.Reason == installation.LabelMissing && m.flags.isClientDryRun():
+	case answer.On(), answer.Reason == installation.LabelMissing && m.shared.isClientDryRun():
 		return nil
 	case answer.Reason == installation.NotKnown:
 		return m.shared.finish([]string{answer.Why})
 	}
-	if err := m.shared.report("note: ", fmt.Sprintf("namespace %s: the mode has no effect: %s", o.GetName(), answer.Why)); err != nil {
-		return err
-	}
+	m.shared.report("note: ", fmt.Sprintf("namespace %s: the mode has no effect: %s", o.GetName(), answer.Why))
 	return exitError(ExitNegative)
-}
-
-func (s *shared) namespaces() (dynamic.ResourceInterface, error) {
-	restConfig, err := s.cluster.ToRESTConfig()
-	if err != nil {
-		return nil, source.Advise(err, "")
-	}
-	objects, err := dynamic.NewForConfig(restConfig)
-	if err != nil {
-		return nil, err
-	}
-	return objects.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")), nil
 }

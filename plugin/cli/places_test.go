@@ -37,10 +37,15 @@ func TestReadFilesLikeKubectl(t *testing.T) {
 		"a URL":              {"-f", server.URL + "/deep/shop.yaml"},
 		"standard input":     {"-f", "-"},
 		"two files":          {"-f", "testdata/helm.yaml", "-f", "testdata/shop.yaml"},
+		"a pattern":          {"-f", filepath.Join(deep, "[s]hop.*")},
 	} {
 		code, output := run(t, nil, append([]string{"explain", "deployment/web", ".spec.replicas"}, args...)...)
 		if code != cli.ExitOK || !strings.HasPrefix(output, "`.spec.replicas` is 7: HorizontalPodAutoscaler `web` set it") {
 			t.Errorf("%s: exit code %d\n%s", sentence, code, output)
 		}
+	}
+	_, output := run(t, nil, "explain", "-f", server.URL+"/nosuch.yaml")
+	if want := "nosuch.yaml: the server responded with 404 Not Found; check the URL"; !strings.Contains(output, want) {
+		t.Errorf("want an error that says %q, got %s", want, output)
 	}
 }

@@ -6,23 +6,14 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/plugin/preview"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-type previewOptions struct {
-	shared  *shared
-	output  outputFlags
-	inputs  inputs
-	options preview.Options
-	reader  source.Reader
-}
-
 func (s *shared) newPreview() *cobra.Command {
-	p := &previewOptions{shared: s}
+	var options preview.Options
 	c := &cobra.Command{
 		Use:   "preview -f FILE",
 		Short: "Preview an apply, with and without handoff",
@@ -56,46 +47,51 @@ errors, as with kubectl diff.`,
   # Preview without a cluster
   kubectl get deployment,hpa -o yaml --show-managed-fields > live.yaml
   kubectl handoff preview -f shop.yaml --live live.yaml`,
-		Args: onlyFiles,
-		RunE: func(c *cobra.Command, _ []string) error { return p.run(c.Context()) },
+		Args: between(0, 0, "accepts no arguments; name files with -f"),
+		RunE: func(c *cobra.Command, _ []string) error { return s.preview(c.Context(), options) },
 	}
-	p.add(c)
+	s.manifestFlags(c, "Files, directories or URLs that contain the manifests; - is standard input.", true)
+	s.selectorFlag(c, "the manifests")
+	flags := c.Flags()
+	flags.BoolVar(&options.ServerSide, "server-side", false, "Preview kubectl apply --server-side.")
+	flags.BoolVar(&options.ForceConflicts, "force-conflicts", false, "Preview a server-side apply with --force-conflicts.")
+	flags.StringVar(&options.FieldManager, "field-manager", "", "Field manager of the apply; defaults to kubectl's own.")
+	choiceFlag(c, &options.Validate, "validate",
+		`How to handle unknown fields: "strict", "warn" or "ignore", as with kubectl apply.`, "strict", "warn", "ignore")
+	s.dataFlag(c, "Output format.", wide)
 	return c
 }
 
-func (p *previewOptions) add(c *cobra.Command) {
-	p.inputs.addManifests(c, "Files, directories or URLs that contain the manifests; - is standard input.", true)
-	p.inputs.addSelector(c, "the manifests")
-	flags := c.Flags()
-	flags.BoolVar(&p.options.ServerSide, "server-side", false, "Preview kubectl apply --server-side.")
-	flags.BoolVar(&p.options.ForceConflicts, "force-conflicts", false, "Preview a server-side apply with --force-conflicts.")
-	flags.StringVar(&p.options.FieldManager, "field-manager", "", "Field manager of the apply; defaults to kubectl's own.")
-	flags.StringVar(&p.options.Validate, "validate", "strict",
-		`How to handle unknown fields: "strict", "warn" or "ignore", as with kubectl apply.`)
-	must(c.RegisterFlagCompletionFunc("validate", cobra.FixedCompletions([]string{"strict", "warn", "ignore"}, noFiles)))
-	p.output.add(c)
-}
-
-func (p *previewOptions) run(ctx context.Context) error {
-	gaps, err := p.complete(ctx)
+func (s *shared) preview(ctx context.Context, options preview.Options) error {
+	switch {
+	case !s.hasFiles():
+		return usagef("requires manifests; name files with -f, or a kustomization with -k")
+	case options.ForceConflicts && !options.ServerSide:
+		return usagef("--force-conflicts requires --server-side")
+	}
+	validations := map[string]string{"strict": "Strict", "true": "Strict", "warn": "Warn", "ignore": "Ignore", "false": "Ignore"}
+	validate, known := validations[options.Validate]
+	if !known {
+		return fmt.Errorf("invalid --validate=%s; use strict, warn or ignore", options.Validate)
+	}
+	options.Validate = validate
+	previews, failed, gaps, err := s.previews(ctx, options)
 	if err != nil {
 		return err
 	}
-	previews, failed, err := p.previews(ctx)
-	if err != nil {
+	items := make([]preview.Data, len(previews))
+	for i := range previews {
+		items[i] = previews[i].Data()
+	}
+	if err := show(s, "Preview", items, false, func() error { return s.writePreviews(previews) }); err != nil {
 		return err
 	}
-	if err := p.write(previews); err != nil {
-		return err
-	}
-	if err := p.shared.report("error: ", failed...); err != nil {
-		return err
-	}
+	s.report("error: ", failed...)
 	keeps := false
 	for i := range previews {
 		keeps, gaps = keeps || previews[i].Keeps(), append(gaps, previews[i].Subject.Gaps...)
 	}
-	err = p.shared.finish(gaps)
+	err = s.finish(gaps)
 	switch {
 	case len(failed) > 0:
 		return exitError(ExitError)
@@ -106,74 +102,70 @@ func (p *previewOptions) run(ctx context.Context) error {
 	}
 }
 
-// previews returns the preview of each manifest. The failures are the errors of single objects.
-func (p *previewOptions) previews(ctx context.Context) (previews []preview.Preview, failures []string, err error) {
-	live := resource.FilenameOptions{Filenames: p.inputs.live}
-	applications, failures, err := p.reader.ReadApplications(ctx, p.inputs.query(), live)
+// previews returns the preview of each manifest. The failures are the errors of single objects, the gaps are about the configuration.
+func (s *shared) previews(
+	ctx context.Context, options preview.Options,
+) (previews []preview.Preview, failures, gaps []string, err error) {
+	reader, gaps, err := s.liveObjects(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	if len(applications) == 0 && len(failures) == 0 {
-		return nil, nil, errors.New("the files contain no objects to apply; name other files with -f, or omit --selector")
+	manifests, err := reader.Manifests(ctx, s.files()) // first: the errors of malformed files are clearer than those of a missing cluster
+	if err != nil {
+		return nil, nil, nil, err
 	}
-	if p.options.Installation, err = p.shared.installation(ctx, p.inputs.offline()); err != nil {
-		return nil, nil, err
+	live, err := reader.Live(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if len(manifests) == 0 {
+		return nil, nil, nil, errors.New("the files contain no objects to apply; name other files with -f, or omit --selector")
+	}
+	var applications []source.Application
+	for _, manifest := range manifests {
+		application, err := live.Application(ctx, manifest)
+		switch {
+		case err != nil && (reader.Offline() || source.IsUnreachable(err)):
+			return nil, nil, nil, err
+		case err != nil:
+			failures = append(failures, fmt.Sprintf("%s: %v", source.IdentityOf(manifest), err))
+		default:
+			applications = append(applications, application)
+		}
+	}
+	if options.Installation, err = s.installation(ctx, reader.Offline()); err != nil {
+		return nil, nil, nil, err
+	}
+	for name, mode := range live.Namespaces() {
+		options.Installation.AddNamespace(name, mode)
+	}
+	options.Managers, options.Configured = reader.Configuration.Managers(), s.config != ""
+	if options.Rules, err = reader.Configuration.ParsedRules(); err != nil {
+		return nil, nil, nil, err
 	}
 	for _, application := range applications {
-		if application.Mode != "" {
-			p.options.Installation.AddNamespace(application.Subject.Namespace, application.Mode)
-		}
-		one, err := preview.Of(ctx, application, p.options)
+		one, err := preview.Of(ctx, application, options)
 		if err != nil {
 			failures = append(failures, err.Error())
 			continue
 		}
 		previews = append(previews, one)
 	}
-	return previews, failures, nil
+	return previews, failures, gaps, nil
 }
 
-// write writes the previews, with an empty line before and after each table.
-func (p *previewOptions) write(previews []preview.Preview) error {
-	out, style := p.shared.env.IOStreams.Out, table.Style{Color: p.shared.env.Color}
-	if p.output.isData() {
-		items := make([]any, len(previews))
-		for i := range previews {
-			items[i] = previews[i].Data()
-		}
-		return printData(p.shared, &p.output, "Preview", items, false)
-	}
+// writePreviews writes the previews, with an empty line before and after each table.
+func (s *shared) writePreviews(previews []preview.Preview) error {
+	out := s.env.IOStreams.Out
 	for i := range previews {
 		if i > 0 && len(previews[i-1].Fields)+len(previews[i].Fields) > 0 {
 			if err := table.Lines(out, ""); err != nil {
 				return err
 			}
 		}
-		if err := previews[i].Write(out, style, p.output.isWide()); err != nil {
+		if err := previews[i].Write(out, s.style(), s.output.isWide()); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// complete completes the options. The gaps are about the configuration.
-func (p *previewOptions) complete(ctx context.Context) (gaps []string, err error) {
-	switch {
-	case !p.inputs.hasFiles():
-		return nil, usagef("requires manifests; name files with -f, or a kustomization with -k")
-	case p.options.ForceConflicts && !p.options.ServerSide:
-		return nil, usagef("--force-conflicts requires --server-side")
-	}
-	validations := map[string]string{"strict": "Strict", "true": "Strict", "warn": "Warn", "ignore": "Ignore", "false": "Ignore"}
-	validate, known := validations[p.options.Validate]
-	if !known {
-		return nil, fmt.Errorf("invalid --validate=%s; use strict, warn or ignore", p.options.Validate)
-	}
-	p.options.Validate = validate
-	if p.reader, gaps, err = p.shared.reader(ctx, &p.inputs); err != nil {
-		return nil, err
-	}
-	p.options.Managers, p.options.Configured = p.reader.Configuration.Managers(), p.inputs.config != ""
-	p.options.Rules, err = p.reader.Configuration.ParsedRules()
-	return gaps, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -22,15 +23,8 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-type releaseOptions struct {
-	shared    *shared
-	flags     writeFlags
-	subject   inputs // --config alone
-	manifests []string
-}
-
 func (s *shared) newRelease() *cobra.Command {
-	r := &releaseOptions{shared: s}
+	var manifests []string
 	c := &cobra.Command{
 		Use:   "release TYPE/NAME FIELD...",
 		Short: "Stop managing fields through the manifest",
@@ -59,19 +53,19 @@ without the field; this check requires permission to create such objects. It wor
 
   # Release the resources of all containers
   kubectl handoff release deployment/web '.spec.template.spec.containers[*].resources'`,
-		Args:              atLeast(2, "requires a FIELD, such as .spec.replicas"),
-		RunE:              func(c *cobra.Command, args []string) error { return r.run(c.Context(), args) },
-		ValidArgsFunction: r.complete,
+		Args:              between(2, math.MaxInt, "requires a FIELD, such as .spec.replicas"),
+		RunE:              func(c *cobra.Command, args []string) error { return s.release(c.Context(), args, manifests) },
+		ValidArgsFunction: s.completeFields,
 	}
-	c.Flags().StringSliceVar(&r.manifests, "from-manifest", nil,
+	c.Flags().StringSliceVar(&manifests, "from-manifest", nil,
 		"Files, directories or URLs that the object is applied from; - is standard input. They are not modified.")
-	r.subject.addConfig(c)
-	r.flags.add(c, "released")
+	s.configFlag(c)
+	s.writeFlags(c, "released")
 	return c
 }
 
-func (r *releaseOptions) run(ctx context.Context, args []string) error {
-	done, err := r.flags.done("released")
+func (s *shared) release(ctx context.Context, args, manifests []string) error {
+	done, err := s.done("released")
 	if err != nil {
 		return err
 	}
@@ -82,7 +76,7 @@ func (r *releaseOptions) run(ctx context.Context, args []string) error {
 	if len(fields) == 0 {
 		return usagef("requires a FIELD, such as .spec.replicas")
 	}
-	texts, err := source.ReadTexts(ctx, r.shared.env.IOStreams.In, r.manifests, false)
+	texts, err := source.ReadTexts(ctx, s.env.IOStreams.In, manifests, false)
 	if err != nil {
 		return err
 	}
@@ -90,13 +84,13 @@ func (r *releaseOptions) run(ctx context.Context, args []string) error {
 	var lines []string
 	var object *unstructured.Unstructured
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() (err error) { // starts over if the object has changed
-		if plan, err = r.plan(ctx, objects, fields); err == nil && len(r.manifests) > 0 {
+		if plan, err = s.plan(ctx, objects, fields); err == nil && len(manifests) > 0 {
 			lines, err = plan.Lines(texts)
 		}
 		if err != nil {
 			return err
 		}
-		if object, err = r.carryOut(ctx, plan); err != nil {
+		if object, err = s.carryOut(ctx, plan); err != nil {
 			return plan.Subject.Advise(err)
 		}
 		return nil
@@ -107,22 +101,25 @@ func (r *releaseOptions) run(ctx context.Context, args []string) error {
 			retry.DefaultRetry.Steps)
 	case err != nil:
 		return err
-	case !r.flags.isForPeople():
-		return r.flags.printObject(r.shared.env.IOStreams.Out, object, done)
-	default:
-		return r.report(plan, object, lines, done)
+	case s.output.format != "":
+		return s.printObject(object, done)
 	}
+	if len(manifests) == 0 && len(plan.Delete) > 0 {
+		lines = []string{fmt.Sprintf("remove %s from the manifest before the next apply, or the manifest will manage %s again",
+			release.Texts(plan.Delete), map[bool]string{true: "it", false: "them"}[len(plan.Delete) == 1])}
+	}
+	return s.reportRelease(plan, object, lines, done)
 }
 
-// report prints the changes, and what to delete from the manifest.
-func (r *releaseOptions) report(plan release.Plan, object *unstructured.Unstructured, lines []string, done string) error {
-	style := table.Style{Color: r.shared.env.Color}
+// reportRelease prints the changes, and what to delete from the manifest.
+func (s *shared) reportRelease(plan release.Plan, object *unstructured.Unstructured, lines []string, done string) error {
+	out := s.env.IOStreams.Out
 	for _, line := range plan.Diff {
 		color := 32 // green
 		if strings.HasPrefix(line, "-") {
 			color = 31 // red
 		}
-		if _, err := fmt.Fprintln(r.shared.env.IOStreams.Out, style.Paint(printable.Text(line), color)); err != nil {
+		if _, err := fmt.Fprintln(out, s.style().Paint(printable.Text(line), color)); err != nil {
 			return err
 		}
 	}
@@ -130,53 +127,50 @@ func (r *releaseOptions) report(plan release.Plan, object *unstructured.Unstruct
 	if len(plan.Released) > 0 {
 		operation = strings.Replace(done, "released", "released "+release.Texts(plan.Released), 1)
 	}
-	if err := r.flags.printObject(r.shared.env.IOStreams.Out, object, operation); err != nil {
+	if err := s.printObject(object, operation); err != nil {
 		return err
 	}
-	if r.manifests == nil && len(plan.Delete) > 0 {
-		lines = []string{fmt.Sprintf("remove %s from the manifest before the next apply, or the manifest will manage %s again",
-			release.Texts(plan.Delete), map[bool]string{true: "it", false: "them"}[len(plan.Delete) == 1])}
-	}
-	return writeLines(r.shared.env.IOStreams.Out, "", lines)
+	return table.Lines(out, lines...)
 }
 
 // plan reads the object and returns the plan. If there are several refusals, it writes all but the last.
-func (r *releaseOptions) plan(ctx context.Context, objects, fields []string) (plan release.Plan, err error) {
-	reading, err := r.shared.read(ctx, &r.subject, objects)
+func (s *shared) plan(ctx context.Context, objects, fields []string) (plan release.Plan, err error) {
+	reader, _, err := s.objects(ctx)
 	if err != nil {
 		return plan, err
 	}
-	if len(reading.Subjects) != 1 {
-		return plan, usagef("requires one object, but %s selects %d; name it as TYPE/NAME", strings.Join(objects, " "),
-			len(reading.Subjects))
+	subjects, _, err := reader.Read(ctx, objects...)
+	if err != nil {
+		return plan, err
 	}
-	plan, refusals := release.Of(reading.Subjects[0], fields, r.shared.env.Now())
+	if len(subjects) != 1 {
+		return plan, usagef("requires one object, but %s selects %d; name it as TYPE/NAME", strings.Join(objects, " "), len(subjects))
+	}
+	plan, refusals := release.Of(subjects[0], fields, s.env.Now())
 	for i, refusal := range refusals {
 		if i == len(refusals)-1 {
 			return plan, refusal
 		}
-		if err := r.shared.report("error: ", refusal.Error()); err != nil {
-			return plan, err
-		}
+		s.report("error: ", refusal.Error())
 	}
 	return plan, nil
 }
 
 // carryOut writes a plan, and returns the object afterwards, or as a dry run returns it. On a conflict, it returns the error and has
 // written nothing.
-func (r *releaseOptions) carryOut(ctx context.Context, plan release.Plan) (*unstructured.Unstructured, error) {
+func (s *shared) carryOut(ctx context.Context, plan release.Plan) (*unstructured.Unstructured, error) {
 	object, err := read(plan.Subject.Object.Text())
-	if err != nil || plan.Unchanged() && r.flags.dryRun != noDryRun {
+	if err != nil || plan.Unchanged() && s.dryRun != noDryRun {
 		return object, err
 	}
-	client, err := source.Client(r.shared.cluster, source.Identity{
+	client, err := source.Client(s.cluster, source.Identity{
 		Kind: plan.Subject.Kind, Namespace: plan.Subject.Namespace, Name: plan.Subject.Name,
 	})
 	if err != nil {
 		return nil, err
 	}
 	if plan.Unchanged() {
-		return r.settle(ctx, client, plan)
+		return s.settle(ctx, client, plan)
 	}
 	if err := required(ctx, client, plan); err != nil {
 		return nil, err
@@ -185,14 +179,14 @@ func (r *releaseOptions) carryOut(ctx context.Context, plan release.Plan) (*unst
 	if err != nil {
 		return nil, err
 	}
-	if !r.flags.isClientDryRun() {
-		object, err = client.Patch(ctx, plan.Subject.Name, types.JSONPatchType, patch, r.flags.patchOptions(release.WriterManager))
+	if !s.isClientDryRun() {
+		object, err = client.Patch(ctx, plan.Subject.Name, types.JSONPatchType, patch, s.patchOptions(release.WriterManager))
 	}
 	switch {
 	case err != nil:
 		return nil, err
-	case r.flags.dryRun == noDryRun:
-		return r.settle(ctx, client, plan)
+	case s.dryRun == noDryRun:
+		return s.settle(ctx, client, plan)
 	default:
 		return patched(object, patch)
 	}
@@ -216,7 +210,7 @@ func patched(object *unstructured.Unstructured, patch []byte) (*unstructured.Uns
 
 // settle returns the annotation to the managers that had it in managedFields. If that fails, running the same command again
 // completes it.
-func (r *releaseOptions) settle(
+func (s *shared) settle(
 	ctx context.Context, client dynamic.ResourceInterface, plan release.Plan,
 ) (*unstructured.Unstructured, error) {
 	var object *unstructured.Unstructured
@@ -230,7 +224,7 @@ func (r *releaseOptions) settle(
 		}
 		patch, err := plan.Settle(text)
 		if err == nil && patch != nil {
-			object, err = client.Patch(ctx, plan.Subject.Name, types.JSONPatchType, patch, r.flags.patchOptions(release.WriterManager))
+			object, err = client.Patch(ctx, plan.Subject.Name, types.JSONPatchType, patch, s.patchOptions(release.WriterManager))
 		}
 		return err
 	})

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"net/http"
 
 	"github.com/spf13/cobra"
@@ -9,19 +8,10 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ownership-handoff/handoff/internal/table"
-	"github.com/ownership-handoff/handoff/plugin/installation"
 )
 
 // fieldManager is the field manager of writes by kubectl handoff. Like kubectl's own, it counts as imperative.
 const fieldManager = "kubectl-handoff"
-
-// shared is the state of all commands.
-type shared struct {
-	env     Environment
-	cluster *genericclioptions.ConfigFlags
-	// installed is read once.
-	installed *installation.Installation
-}
 
 func newRoot(env Environment) *cobra.Command {
 	s := &shared{env: env, cluster: genericclioptions.NewConfigFlags(true)}
@@ -71,19 +61,16 @@ Exit codes of all commands:
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl handoff"},
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		// Without it, cobra accepts an unknown command as an argument.
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		Args:          known,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	s.cluster.AddFlags(root.PersistentFlags())
 	s.completeClusterFlags(root)
 	root.AddCommand(
 		s.newExplain(), s.newPreview(), s.newAudit(), s.newRules(), s.newRelease(), s.newStrip(),
 		s.newEnable(), s.newDisable(), s.newStatus(), s.newDoctor(), s.newVersion(),
 	)
-	for _, c := range append(root.Commands(), root) {
-		markUsage(c)
-	}
 	return root
 }
 
@@ -102,7 +89,7 @@ func (s *shared) newVersion() *cobra.Command {
 		Short:   "Print the version of this plugin",
 		Long:    "Prints the version of this plugin, without contacting a cluster.",
 		Example: "  # Print the version\n  kubectl handoff version",
-		Args:    cobra.NoArgs,
+		Args:    between(0, 0, "accepts no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			return table.Lines(s.env.IOStreams.Out, "kubectl-handoff "+s.env.Version)
 		},
@@ -113,24 +100,5 @@ func (s *shared) newVersion() *cobra.Command {
 func must(err error) {
 	if err != nil {
 		panic(err)
-	}
-}
-
-// onlyFiles returns an error if there are arguments, for commands that read the files of -f. For arguments of a command without
-// subcommands, the error of cobra.NoArgs is about an unknown command.
-func onlyFiles(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return errors.New("accepts no arguments; name files with -f")
-	}
-	return nil
-}
-
-// atLeast returns an error with a text if there are fewer arguments.
-func atLeast(number int, text string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) < number {
-			return errors.New(text)
-		}
-		return nil
 	}
 }

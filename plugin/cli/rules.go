@@ -12,15 +12,8 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-type rulesOptions struct {
-	shared   *shared
-	subjects inputs
-	output   outputFlags
-	suggest  bool
-}
-
 func (s *shared) newRules() *cobra.Command {
-	r := &rulesOptions{shared: s}
+	var suggest bool
 	c := &cobra.Command{
 		Use:   "rules [TYPE...] [-A | -f FILE]",
 		Short: "Show the rules that assign fields to controllers",
@@ -47,129 +40,110 @@ which handoff is off count as well. docs/catalogue.md describes the packs.`,
 
   # Show rules about any kind for ConfigMaps and Services
   kubectl handoff rules configmaps services -A`,
-		RunE: func(c *cobra.Command, args []string) error { return r.run(c.Context(), args) },
+		RunE: func(c *cobra.Command, args []string) error { return s.rules(c.Context(), args, suggest) },
 	}
-	r.subjects.addObjects(c)
-	c.Flags().BoolVar(&r.suggest, "suggest", false, "Show the packs that would keep more fields, instead of the rules.")
-	r.output.withoutWide = true
-	r.output.add(c)
+	s.objectFlags(c)
+	c.Flags().BoolVar(&suggest, "suggest", false, "Show the packs that would keep more fields, instead of the rules.")
+	s.dataFlag(c, reportUsage)
 	return c
 }
 
-func (r *rulesOptions) run(ctx context.Context, args []string) error {
+func (s *shared) rules(ctx context.Context, args []string, suggest bool) error {
 	types, err := typesOf(args)
 	if err != nil {
 		return err
 	}
-	reader, gaps, err := r.shared.reader(ctx, &r.subjects)
+	reader, gaps, err := s.objects(ctx)
 	if err != nil {
 		return err
 	}
-	in, err := r.shared.installation(ctx, r.subjects.offline())
+	in, err := s.installation(ctx, reader.Offline())
 	if err != nil {
 		return err
 	}
 	report, suggestions, packs := rules.Of(reader.Configuration), rules.Suggestions{}, []string(nil)
-	if r.suggest {
+	if suggest {
 		if reader.Configuration, packs, err = rules.WithAllPacks(reader.Configuration); err != nil {
 			return err
 		}
 	}
-	more, err := r.each(ctx, reader, types, func(s source.Subject) error {
-		if r.suggest {
-			return suggestions.Add(s, packs)
+	more, err := s.eachRuled(ctx, reader, types, func(o source.Subject) error {
+		if suggest {
+			return suggestions.Add(o, packs)
 		}
-		if !in.Effect(ctx, installation.ObjectOf(s.Kind, s.Namespace, s.Object)).On() && !r.subjects.offline() {
+		if !in.Effect(ctx, installation.ObjectOf(o.Kind, o.Namespace, o.Object)).On() && !reader.Offline() {
 			return nil
 		}
-		return report.Add(s)
+		return report.Add(o)
 	})
 	if err != nil {
 		return err
 	}
 	report.Finish()
-	switch out := r.shared.env.IOStreams.Out; {
-	case r.suggest && r.output.isData():
-		err = printData(r.shared, &r.output, "Suggestion", suggestions, false)
-	case r.suggest:
-		err = suggestions.Table(out)
-	case r.output.isData():
-		err = printData(r.shared, &r.output, "Rule", report, false)
-	default:
-		err = report.Table(out)
+	if out := s.env.IOStreams.Out; suggest {
+		err = show(s, "Suggestion", suggestions, false, func() error { return suggestions.Table(out) })
+	} else {
+		err = show(s, "Rule", report, false, func() error { return report.Table(out) })
 	}
 	if err != nil {
 		return err
 	}
-	return r.shared.finish(append(gaps, more...))
+	return s.finish(append(gaps, more...))
 }
 
-// each calls add with each object that the rules of the configuration are about, once. What cannot be read is a gap.
-func (r *rulesOptions) each(
+// eachRuled calls add with each object that the rules of the configuration are about, once. What cannot be read is a gap.
+func (s *shared) eachRuled(
 	ctx context.Context, reader source.Reader, types []string, add func(source.Subject) error,
 ) (gaps []string, err error) {
-	queries, err := r.queries(types, reader)
+	surveys, err := s.surveys(types, reader)
 	if err != nil {
 		return nil, err
 	}
-	readBy := map[schema.GroupKind]int{} // the query that has read the objects of a kind
-	for i, query := range queries {
-		more, err := r.add(ctx, reader, query, func(s source.Subject) error {
+	readBy := map[schema.GroupKind]int{} // the survey that has read the objects of a kind
+	for i, types := range surveys {
+		survey, err := reader.Survey(ctx, types...)
+		if err != nil {
+			gaps = append(gaps, err.Error())
+			continue
+		}
+		err = survey.Each(ctx, func(_ string, s source.Subject, _ int64) error {
 			kind := s.Kind.GroupKind()
 			if by, read := readBy[kind]; read && by != i {
 				return nil
 			}
 			readBy[kind] = i
-			return add(s)
+			if err := add(s); err != nil {
+				gaps = append(gaps, err.Error())
+			}
+			return ctx.Err()
 		})
 		if err != nil {
-			return nil, err
+			gaps = append(gaps, err.Error())
 		}
-		gaps = append(gaps, more...)
+		gaps = append(gaps, survey.Gaps...)
 	}
-	return gaps, nil
+	return gaps, ctx.Err()
 }
 
-// queries returns the queries for the objects to read: of the types, or of those that the rules are about and that the API server
-// serves.
-func (r *rulesOptions) queries(types []string, reader source.Reader) (queries []source.Query, err error) {
+// surveys returns the types of each survey: those given, or those that the rules are about and that the API server serves.
+func (s *shared) surveys(types []string, reader source.Reader) (surveys [][]string, err error) {
 	named, anyKind := rules.Types(reader.Configuration)
 	switch {
 	case len(reader.Configuration.Rules) == 0:
 		return nil, nil
-	case len(types) > 0 || r.subjects.offline():
-		return []source.Query{r.subjects.query(types...)}, nil
+	case len(types) > 0 || reader.Offline():
+		return [][]string{types}, nil
 	case anyKind:
-		queries = append(queries, r.subjects.query())
+		surveys = append(surveys, nil)
 	}
-	mapper, err := r.shared.cluster.ToRESTMapper()
+	mapper, err := s.cluster.ToRESTMapper()
 	if err != nil {
 		return nil, source.Advise(err, "")
 	}
 	for _, resource := range named {
 		if _, err := mapper.ResourceFor(resource.WithVersion("")); !meta.IsNoMatchError(err) {
-			queries = append(queries, r.subjects.query(resource.String()))
+			surveys = append(surveys, []string{resource.String()})
 		}
 	}
-	return queries, nil
-}
-
-// add calls add with the objects of a query. What cannot be read is a gap.
-func (r *rulesOptions) add(
-	ctx context.Context, reader source.Reader, query source.Query, add func(source.Subject) error,
-) (gaps []string, err error) {
-	survey, err := reader.Survey(ctx, query)
-	if err != nil {
-		return []string{err.Error()}, ctx.Err()
-	}
-	err = survey.Each(ctx, func(_ string, s source.Subject, _ int64) error {
-		if err := add(s); err != nil {
-			gaps = append(gaps, err.Error())
-		}
-		return ctx.Err()
-	})
-	if err != nil {
-		gaps = append(gaps, err.Error())
-	}
-	return append(gaps, survey.Gaps...), ctx.Err()
+	return surveys, nil
 }

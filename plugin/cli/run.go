@@ -103,40 +103,39 @@ func (u usageError) Unwrap() error { return u.err }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// markUsage makes the errors about the flags and arguments of a command usage errors.
-func markUsage(c *cobra.Command) {
-	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	check := c.Args
-	if check == nil {
-		return
+// known returns a usage error about a command that does not exist: cobra accepts its name as an argument.
+func known(root *cobra.Command, args []string) error {
+	if err := cobra.NoArgs(root, args); err != nil {
+		return usageError{err}
 	}
-	c.Args = func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
-			return usageError{err}
+	return nil
+}
+
+// between returns a usage error with a text unless the number of arguments is in bounds. For a command without subcommands, the error
+// of cobra.NoArgs is about an unknown command.
+func between(least, most int, text string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return usagef("%s", text)
 		}
 		return nil
 	}
 }
 
+func (s *shared) style() table.Style { return table.Style{Color: s.env.Color, Now: s.env.Now()} }
+
 // finish writes what a command could not determine, and returns the matching exit code.
 func (s *shared) finish(gaps []string) error {
-	if err := s.report("partial: ", gaps...); err != nil || len(gaps) == 0 {
-		return err
+	if len(gaps) == 0 {
+		return nil
 	}
+	s.report("partial: ", gaps...)
 	return exitError(ExitPartial)
 }
 
 // report writes lines to standard error, each after a prefix.
-func (s *shared) report(prefix string, lines ...string) error {
-	return writeLines(s.env.IOStreams.ErrOut, prefix, lines)
-}
-
-// writeLines writes lines after a prefix. Characters that are not printable are escaped.
-func writeLines(w io.Writer, prefix string, lines []string) error {
+func (s *shared) report(prefix string, lines ...string) {
 	for _, line := range lines {
-		if _, err := fmt.Fprintln(w, prefix+printable.Text(line)); err != nil {
-			return err
-		}
+		_ = table.Lines(s.env.IOStreams.ErrOut, prefix+line) // there is no other place for an error
 	}
-	return nil
 }

@@ -18,12 +18,6 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-type statusOptions struct {
-	shared *shared
-	output outputFlags
-	inputs inputs // -l alone
-}
-
 // maxNotes limits the notes about namespaces in which the mode has no effect. The table marks all of them.
 const maxNotes = 3
 
@@ -48,7 +42,6 @@ type modeStatus struct {
 }
 
 func (s *shared) newStatus() *cobra.Command {
-	st := &statusOptions{shared: s}
 	c := &cobra.Command{
 		Use:   "status [NAMESPACE...]",
 		Short: "Show where handoff is enabled",
@@ -69,26 +62,26 @@ With a NAMESPACE, the exit code is 0 if handoff acts in all given namespaces, in
   # Use it in a script
   kubectl handoff status shop > /dev/null || kubectl handoff enable shop`,
 		ValidArgsFunction: s.completeNamespaces,
-		RunE:              func(c *cobra.Command, args []string) error { return st.run(c.Context(), args) },
+		RunE:              func(c *cobra.Command, args []string) error { return s.status(c.Context(), args) },
 	}
-	st.inputs.addSelector(c, "namespaces")
-	st.output.add(c)
+	s.selectorFlag(c, "namespaces")
+	s.dataFlag(c, "Output format.", wide)
 	return c
 }
 
-func (st *statusOptions) run(ctx context.Context, names []string) error {
-	if len(names) > 0 && st.inputs.selector != "" {
+func (s *shared) status(ctx context.Context, names []string) error {
+	if len(names) > 0 && s.selector != "" {
 		return usagef("accepts namespaces or --selector, not both")
 	}
-	in, err := st.shared.installation(ctx, false)
+	in, err := s.installation(ctx, false)
 	if err != nil {
 		return err
 	}
-	found, err := st.find(ctx, in, names)
+	found, err := s.findNamespaces(ctx, in, names)
 	if err != nil {
 		return source.Advise(err, "")
 	}
-	alone, narrowed := len(names) == 1, len(names) > 0 || st.inputs.selector != ""
+	alone, narrowed := len(names) == 1, len(names) > 0 || s.selector != ""
 	var statuses []modeStatus
 	var notes, gaps []string
 	negative := false
@@ -103,26 +96,35 @@ func (st *statusOptions) run(ctx context.Context, names []string) error {
 			notes = append(notes, answer.Why)
 		}
 	}
-	if slices.ContainsFunc(statuses, func(s modeStatus) bool { return s.StaleLabel }) {
+	if slices.ContainsFunc(statuses, func(of modeStatus) bool { return of.StaleLabel }) {
 		notes = append(notes, "the API server selects namespaces by label, and some labels do not follow the mode; "+
 			"kubectl handoff doctor shows how to repair them")
 	}
 	if len(found) == 1 {
 		names = []string{found[0].Name}
 	}
-	annotated, err := st.annotated(ctx, names)
+	err = show(s, "NamespaceStatus", statuses, alone, func() error {
+		// The note about objects is optional. It does not say which kinds the user cannot list.
+		annotated, _, err := source.FindAnnotated(ctx, s.cluster, names...)
+		if err != nil {
+			return source.Advise(err, "")
+		}
+		if note := source.AnnotatedNote(annotated); note != "" {
+			notes = append(notes, note)
+		}
+		if err := s.writeStatuses(statuses); err != nil {
+			return err
+		}
+		s.report("note: ", notes...)
+		if narrowed {
+			return nil
+		}
+		return s.writeOutside(ctx, in)
+	})
 	if err != nil {
 		return err
 	}
-	if err := st.write(statuses, append(notes, annotated...), alone); err != nil {
-		return err
-	}
-	if !narrowed && !st.output.isData() {
-		if err := st.writeOutside(ctx, in); err != nil {
-			return err
-		}
-	}
-	err = st.shared.finish(gaps)
+	err = s.finish(gaps)
 	if err == nil && negative {
 		return exitError(ExitNegative)
 	}
@@ -130,20 +132,18 @@ func (st *statusOptions) run(ctx context.Context, names []string) error {
 }
 
 // find returns the namespaces with these names, or all. Users who cannot list namespaces get that of the context, with a note.
-func (st *statusOptions) find(ctx context.Context, in *installation.Installation, names []string) (found []corev1.Namespace, err error) {
+func (s *shared) findNamespaces(ctx context.Context, in *installation.Installation, names []string) (found []corev1.Namespace, err error) {
 	if len(names) == 0 {
-		found, err = in.Namespaces(ctx, st.inputs.selector.String())
-		current, _, contextErr := st.shared.cluster.ToRawKubeConfigLoader().Namespace()
-		if !apierrors.IsForbidden(err) || contextErr != nil || st.inputs.selector != "" {
+		found, err = in.Namespaces(ctx, s.selector.String())
+		current, contextErr := s.namespace()
+		if !apierrors.IsForbidden(err) || contextErr != nil || s.selector != "" {
 			return found, err
 		}
 		if _, getErr := in.Namespace(ctx, current); getErr != nil {
 			return nil, err
 		}
 		names = []string{current}
-		if err := st.shared.report("note: ", "only the current namespace is shown, because you cannot list namespaces"); err != nil {
-			return nil, err
-		}
+		s.report("note: ", "only the current namespace is shown, because you cannot list namespaces")
 	}
 	for _, name := range names {
 		o, err := in.Namespace(ctx, name)
@@ -161,79 +161,50 @@ func statusOf(o *corev1.Namespace, answer installation.Answer, in *installation.
 		s.Label = &label
 	}
 	s.StaleLabel = in.IsStale(o, answer)
-	s.quote()
+	if answer.Text != nil {
+		s.Annotation = fmt.Sprintf("%q", *answer.Text)
+	}
 	if entries := installation.Managers(o, "metadata", "annotations", ownership.ModeAnnotation); len(entries) > 0 {
 		s.By, s.Since = entries[0].Manager, entries[0].Time
 	}
 	return s
 }
 
-// quote sets the annotation of a mode that is not known.
-func (s *modeStatus) quote() {
-	if s.Text != nil {
-		s.Annotation = fmt.Sprintf("%q", *s.Text)
-	}
-}
-
 // writeOutside writes the objects outside namespaces that have the mode label, if there are any.
-func (st *statusOptions) writeOutside(ctx context.Context, in *installation.Installation) error {
+func (s *shared) writeOutside(ctx context.Context, in *installation.Installation) error {
 	labeled, unread := in.Labeled(ctx)
 	for _, err := range unread {
-		if err := st.shared.report("note: ", "some objects outside namespaces are not shown: "+err.Error()); err != nil {
-			return err
-		}
+		s.report("note: ", "some objects outside namespaces are not shown: "+err.Error())
 	}
 	rows := make([]table.Row, 0, len(labeled))
 	for _, o := range labeled {
-		s := modeStatus{Answer: in.Effect(ctx, o.Is)}
-		s.quote()
-		rows = append(rows, table.Row{Cells: []string{o.Name, s.text()}})
+		of := modeStatus{Answer: in.Effect(ctx, o.Is)}
+		rows = append(rows, table.Row{Cells: []string{o.Name, of.text()}})
 	}
 	if len(rows) == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintln(st.shared.env.IOStreams.Out)
-	return errors.Join(err, table.Style{}.Write(st.shared.env.IOStreams.Out, []string{"OBJECT", "MODE"}, rows))
+	_, err := fmt.Fprintln(s.env.IOStreams.Out)
+	return errors.Join(err, table.Style{}.Write(s.env.IOStreams.Out, []string{"OBJECT", "MODE"}, rows))
 }
 
-// annotated returns a note about objects with the annotation, if there are any. It does not say which kinds the user cannot list: the
-// note is optional, and only for people.
-func (st *statusOptions) annotated(ctx context.Context, names []string) (notes []string, err error) {
-	if st.output.isData() {
-		return nil, nil
-	}
-	found, _, err := source.FindAnnotated(ctx, st.shared.cluster, names...)
-	if err != nil {
-		return nil, source.Advise(err, "")
-	}
-	if note := source.AnnotatedNote(found); note != "" {
-		notes = append(notes, note)
-	}
-	return notes, nil
-}
-
-// write writes the statuses and, for people, the notes.
-func (st *statusOptions) write(statuses []modeStatus, notes []string, alone bool) error {
-	if st.output.isData() {
-		return printData(st.shared, &st.output, "NamespaceStatus", statuses, alone)
-	}
+func (s *shared) writeStatuses(statuses []modeStatus) error {
 	columns := 2
-	if st.output.isWide() {
+	if s.output.isWide() {
 		columns = 4
 	}
 	rows := make([]table.Row, len(statuses))
-	for i, s := range statuses {
-		rows[i].Cells = []string{s.Namespace, s.text(), cmp.Or(s.By, none), cmp.Or(s.Since, none)}[:columns]
+	for i, of := range statuses {
+		rows[i].Cells = []string{of.Namespace, of.text(), cmp.Or(of.By, none), cmp.Or(of.Since, none)}[:columns]
 	}
-	err := table.Style{}.Write(st.shared.env.IOStreams.Out, []string{"NAMESPACE", "MODE", "SET BY", "SINCE"}[:columns], rows)
-	return errors.Join(err, st.shared.report("note: ", notes...))
+	return s.style().Write(s.env.IOStreams.Out, []string{"NAMESPACE", "MODE", "SET BY", "SINCE"}[:columns], rows)
 }
 
 // text returns the mode, with what keeps it from being in effect in parentheses.
 func (s *modeStatus) text() string {
 	var problems []string
-	if s.Annotation != "" {
-		problems = append(problems, s.Annotation+" is unknown")
+	if s.Text != nil {
+		problems = append(problems, fmt.Sprintf("%q is unknown", *s.Text))
 	}
 	switch {
 	case s.StaleLabel && s.Label == nil:

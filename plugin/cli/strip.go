@@ -3,28 +3,17 @@ package cli
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/plugin/source"
 	"github.com/ownership-handoff/handoff/plugin/strip"
 )
 
-type stripOptions struct {
-	shared       *shared
-	output       outputFlags
-	inputs       inputs
-	ignoreErrors bool
-	quiet        bool
-}
-
 func (s *shared) newStrip() *cobra.Command {
-	o := &stripOptions{shared: s, output: outputFlags{withoutWide: true}}
+	var ignoreErrors, quiet bool
 	c := &cobra.Command{
 		Use:   "strip [-f FILE]",
 		Short: "Remove fields that others own from manifests",
@@ -60,64 +49,57 @@ Requires get permission on the objects, and list permission on the HorizontalPod
 
   # Post-render a Helm 3 release
   helm upgrade web ./chart -n shop --post-renderer kubectl-handoff --post-renderer-args strip --post-renderer-args=-nshop`,
-		Args:              onlyFiles,
+		Args:              between(0, 0, "accepts no arguments; name files with -f"),
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(c *cobra.Command, _ []string) error { return o.run(c.Context()) },
+		RunE:              func(c *cobra.Command, _ []string) error { return s.strip(c.Context(), ignoreErrors, quiet) },
 	}
-	o.inputs.addManifests(c, "Files, directories or URLs that contain the manifests; - is standard input, the default.", false)
-	c.Flags().BoolVar(&o.ignoreErrors, "ignore-errors", false,
+	s.manifestFlags(c, "Files, directories or URLs that contain the manifests; - is standard input, the default.", false)
+	c.Flags().BoolVar(&ignoreErrors, "ignore-errors", false,
 		"Leave objects unchanged if their live objects or owners cannot be read, instead of failing.")
-	c.Flags().BoolVarP(&o.quiet, "quiet", "q", false, "Do not report changes on standard error.")
-	o.output.add(c)
+	c.Flags().BoolVarP(&quiet, "quiet", "q", false, "Do not report changes on standard error.")
+	s.dataFlag(c, reportUsage)
 	return c
 }
 
-func (o *stripOptions) run(ctx context.Context) error {
-	stripper, files, err := o.strip(ctx)
+func (s *shared) strip(ctx context.Context, ignoreErrors, quiet bool) error {
+	stripper, files, err := s.stripAll(ctx, ignoreErrors)
 	if err != nil {
 		return err
 	}
-	err = o.shared.report("partial: ", stripper.Gaps...)
-	if err == nil && !o.quiet && !o.output.isData() {
-		err = o.shared.report("", stripper.Lines()...)
+	s.report("partial: ", stripper.Gaps...)
+	if !quiet && !s.output.isData() {
+		s.report("", stripper.Lines()...)
 	}
-	if err == nil && !o.quiet && len(stripper.Missing) > 0 {
-		err = o.reportMissing(stripper)
+	if !quiet && len(stripper.Missing) > 0 {
+		if err := s.reportMissing(stripper); err != nil {
+			return err
+		}
 	}
-	if err != nil {
+	return show(s, "Strip", stripper.Objects, false, func() error {
+		_, err := s.env.raw.Write(joinDocuments(files))
 		return err
-	}
-	if o.output.isData() {
-		return printData(o.shared, &o.output, "Strip", stripper.Objects, false)
-	}
-	_, err = o.shared.env.raw.Write(joinDocuments(files))
-	return err
+	})
 }
 
-// strip reads and strips all files. Nothing is written before all of them are stripped.
-func (o *stripOptions) strip(ctx context.Context) (stripper strip.Stripper, files [][]byte, err error) {
-	options := o.inputs.filenames()
-	names := options.Filenames
-	if len(names) == 0 {
-		names = []string{"-"}
+// stripAll reads and strips all files. Nothing is written before all of them are stripped.
+func (s *shared) stripAll(ctx context.Context, ignoreErrors bool) (stripper strip.Stripper, files [][]byte, err error) {
+	if len(s.filenames) == 0 {
+		s.filenames = []string{"-"}
 	}
-	if slices.Contains(names, "-") && slices.Contains(o.inputs.live, "-") {
-		return stripper, nil, errors.New("manifests and live objects cannot both come from standard input; name a file for one of them")
-	}
-	texts, err := source.ReadTexts(ctx, o.shared.env.IOStreams.In, names, options.Recursive)
+	reader, gaps, err := s.liveObjects(ctx)
 	if err != nil {
 		return stripper, nil, err
 	}
-	reader, gaps, err := o.shared.reader(ctx, &o.inputs)
+	texts, err := source.ReadTexts(ctx, s.env.IOStreams.In, s.filenames, s.recursive)
 	if err != nil {
 		return stripper, nil, err
 	}
-	stripper = strip.Stripper{IgnoreErrors: o.ignoreErrors}
-	switch live, err := reader.Live(ctx, resource.FilenameOptions{Filenames: o.inputs.live}); {
+	stripper = strip.Stripper{IgnoreErrors: ignoreErrors}
+	switch live, err := reader.Live(ctx); {
 	case err == nil:
 		stripper.Read = live.Read
-	case o.ignoreErrors && len(o.inputs.live) == 0: // the error is that of each object
-		stripper.Read = func(context.Context, source.Identity) (s source.Subject, ok bool, _ error) { return s, false, err }
+	case ignoreErrors && !reader.Offline(): // the error is that of each object
+		stripper.Read = func(context.Context, source.Identity) (o source.Subject, ok bool, _ error) { return o, false, err }
 	default:
 		return stripper, nil, err
 	}
@@ -133,17 +115,18 @@ func (o *stripOptions) strip(ctx context.Context) (stripper strip.Stripper, file
 }
 
 // reportMissing reports objects that do not exist: in a wrong namespace, that is all of them.
-func (o *stripOptions) reportMissing(s strip.Stripper) error {
+func (s *shared) reportMissing(all strip.Stripper) error {
 	where := "the files of --live"
-	if len(o.inputs.live) == 0 {
-		namespace, _, err := o.shared.cluster.ToRawKubeConfigLoader().Namespace()
+	if len(s.live) == 0 {
+		namespace, err := s.namespace()
 		if err != nil {
-			return source.Advise(err, "")
+			return err
 		}
 		where = "the cluster, in namespace " + namespace + " where the manifest names none"
 	}
-	return o.shared.report("note: ", fmt.Sprintf("%d of %d objects are not in %s, and stay unchanged: %s", len(s.Missing), s.Manifests, where,
-		printable.Some(s.Missing)))
+	s.report("note: ", fmt.Sprintf("%d of %d objects are not in %s, and stay unchanged: %s", len(all.Missing), all.Manifests, where,
+		printable.Some(all.Missing)))
+	return nil
 }
 
 // joinDocuments returns the texts of files as one stream of documents. A single file stays as it is.

@@ -45,7 +45,7 @@ func (t *trial) dryRuns(ctx context.Context) error {
 
 // isReviewable reports whether handoff can review the object: any in a namespace, and others of some kinds.
 func (t *trial) isReviewable() bool {
-	return !t.application.ClusterScoped || t.options.Installation.Selectable(t.preview.Subject.Kind)
+	return !t.preview.tried || t.preview.Subject.Namespace != "" || t.options.Installation.Selectable(t.preview.Subject.Kind)
 }
 
 // fix compares an apply that the API server rejects with the one with the mode label enforce: handoff can make it valid by
@@ -78,15 +78,7 @@ func (t *trial) turnOff(ctx context.Context) error {
 	if t.decided, _, err = t.decide(off.text); err != nil {
 		return err
 	}
-	without, err := plain(t.preview.Without)
-	if err != nil {
-		return err
-	}
-	with, err := plain(t.preview.With)
-	if err != nil {
-		return err
-	}
-	different, err := t.differences(without, with)
+	different, err := t.differences()
 	if t.preview.Acts = len(different) > 0; !t.preview.Acts {
 		t.preview.Without = t.preview.With
 	}

@@ -39,35 +39,19 @@ type Field struct {
 	By       string `json:"by,omitempty"`
 }
 
-// report fills in the fields of a preview.
-type report struct {
-	trial *trial
-	// live, without and with are the objects as they are shown.
-	live, without, with *jsontree.Node
-	// used are the warnings that are the reason for a field.
-	used map[string]bool
-}
-
 // fill fills in the fields: those that handoff acts on, followed by all others that the apply changes.
 func (t *trial) fill() error {
-	r := report{trial: t, used: map[string]bool{}}
-	var err error
-	for to, text := range map[**jsontree.Node][]byte{&r.live: t.preview.Subject.Object.Text(), &r.without: t.preview.Without, &r.with: t.preview.With} {
-		if *to, err = plain(text); err != nil {
-			return err
-		}
-	}
-	differences, err := t.differences(r.without, r.with)
+	differences, err := t.differences()
 	if err != nil {
 		return err
 	}
 	for i := range t.decided.Changes {
-		r.addDecided(&t.decided.Changes[i], differences)
+		t.addDecided(&t.decided.Changes[i], differences)
 	}
 	for _, path := range differences {
-		r.addDifference(path)
+		t.addDifference(path)
 	}
-	if err := r.addOthers(); err != nil {
+	if err := t.addOthers(); err != nil {
 		return err
 	}
 	t.preview.keeps = t.preview.Acts && t.preview.Without == nil
@@ -76,28 +60,28 @@ func (t *trial) fill() error {
 		t.preview.keeps = t.preview.keeps || f.Acted && (t.preview.Without == nil || !bytes.Equal(f.Without, f.With))
 	}
 	for _, text := range t.warnings {
-		if !r.used[text] && !isMore(text) {
+		if !t.used[text] && !isMore(text) {
 			t.preview.Warnings = append(t.preview.Warnings, text)
 		}
 	}
 	return nil
 }
 
-func (r *report) at(path fieldpath.Path) Field {
+func (t *trial) at(path fieldpath.Path) Field {
 	return Field{
 		Path: path, Name: explain.Text(path),
-		Live: r.live.Find(path).Text(), Without: r.without.Find(path).Text(), With: r.with.Find(path).Text(),
+		Live: t.live.Find(path).Text(), Without: t.without.Find(path).Text(), With: t.with.Find(path).Text(),
 	}
 }
 
 // addDecided adds a field of this program's decision if it is also handoff's.
-func (r *report) addDecided(c *merge.Change, differences []fieldpath.Path) {
-	why, warned := r.warning(c.Path, c.Value())
+func (t *trial) addDecided(c *merge.Change, differences []fieldpath.Path) {
+	why, warned := t.warning(c.Path, c.Value())
 	isDifferent := slices.ContainsFunc(differences, func(path fieldpath.Path) bool { return areNested(path, c.Path) })
-	if !r.trial.decidedHere && !warned && !isDifferent {
+	if !t.decidedHere && !warned && !isDifferent {
 		return // the configuration of the cluster is another
 	}
-	f := r.at(c.Path)
+	f := t.at(c.Path)
 	f.Acted, f.Why = true, because(c, f.Name)
 	isOurs := !warned || why == f.Why
 	if !isOurs {
@@ -107,25 +91,25 @@ func (r *report) addDecided(c *merge.Change, differences []fieldpath.Path) {
 		f.Verdict, f.Decision, f.Row = c.Decision.Verdict.String(), c.Decision.Name, c.Decision.Row
 		f.Owner, f.By = c.Owner.Kind.String(), c.Owner.By
 	}
-	r.trial.preview.Fields = append(r.trial.preview.Fields, f)
+	t.preview.Fields = append(t.preview.Fields, f)
 }
 
 // addDifference adds a field whose value handoff has changed. Other values can differ between two dry runs too, such as ports that
 // the API server allocates.
-func (r *report) addDifference(path fieldpath.Path) {
-	if slices.ContainsFunc(r.trial.preview.Fields, func(f Field) bool { return areNested(f.Path, path) }) {
+func (t *trial) addDifference(path fieldpath.Path) {
+	if slices.ContainsFunc(t.preview.Fields, func(f Field) bool { return areNested(f.Path, path) }) {
 		return
 	}
-	f := r.at(path)
+	f := t.at(path)
 	for n := len(path); n > 0 && !f.Acted; n-- {
-		f.Why, f.Acted = r.warning(path[:n], f.With)
+		f.Why, f.Acted = t.warning(path[:n], f.With)
 	}
 	isCut := func(text string) bool { return isMore(text) || strings.Contains(text, " ...") }
-	if !f.Acted && (r.trial.preview.Subject.IsSecret() || slices.ContainsFunc(r.trial.warnings, isCut)) {
+	if !f.Acted && (t.preview.Subject.IsSecret() || slices.ContainsFunc(t.warnings, isCut)) {
 		f.Why, f.Acted = "kept by handoff", true
 	}
 	if f.Acted {
-		r.trial.preview.Fields = append(r.trial.preview.Fields, f)
+		t.preview.Fields = append(t.preview.Fields, f)
 	}
 }
 
@@ -137,46 +121,46 @@ func areNested(a, b fieldpath.Path) bool {
 }
 
 // addOthers adds the other fields that the apply changes.
-func (r *report) addOthers() error {
-	if !r.trial.preview.Subject.Object.Present() {
+func (t *trial) addOthers() error {
+	if !t.preview.Subject.Object.Present() {
 		return nil
 	}
-	manifests, err := r.trial.manifests()
+	manifests, err := t.manifests()
 	if err != nil {
 		return err
 	}
-	changes, err := r.trial.changes(r.live, r.with)
+	changes, err := t.changes(t.live, t.with)
 	if err != nil {
 		return err
 	}
 	var acted, others []Field
 	for _, path := range changes {
-		if slices.ContainsFunc(r.trial.preview.Fields, func(f Field) bool { return f.Path.Equals(path) }) {
+		if slices.ContainsFunc(t.preview.Fields, func(f Field) bool { return f.Path.Equals(path) }) {
 			continue
 		}
-		f := r.at(path)
-		if f.Why, f.Acted = r.warning(path, f.Live); f.Acted {
+		f := t.at(path)
+		if f.Why, f.Acted = t.warning(path, f.Live); f.Acted {
 			acted = append(acted, f)
 			continue
 		}
 		f.Why = reason(manifests.On(path), f.With != nil)
-		if r.without != nil {
+		if t.without != nil {
 			f.Without = f.With
 		}
 		others = append(others, f)
 	}
-	r.trial.preview.Fields = slices.Concat(r.trial.preview.Fields, acted, others)
+	t.preview.Fields = slices.Concat(t.preview.Fields, acted, others)
 	return nil
 }
 
 // warning returns what a warning of handoff says about a field, without the path and the value.
-func (r *report) warning(path fieldpath.Path, value []byte) (why string, ok bool) {
-	for _, text := range r.trial.warnings {
+func (t *trial) warning(path fieldpath.Path, value []byte) (why string, ok bool) {
+	for _, text := range t.warnings {
 		before, after, found := strings.Cut(strings.TrimPrefix(text, protocol.WarningPrefix)+" ", " "+path.String())
 		if !found || !strings.ContainsAny(after[:1], "=,; ") {
 			continue
 		}
-		r.used[text] = true
+		t.used[text] = true
 		if shown, hasValue := strings.CutPrefix(after, "="); hasValue {
 			after = strings.TrimPrefix(shown, strings.Trim(string(value), `"`))
 		}
@@ -202,16 +186,22 @@ func plain(text []byte) (*jsontree.Node, error) {
 	return jsontree.Valid(root.Remaining()), nil
 }
 
-// differences returns the fields in which objects differ after applies without and with handoff. If the apply creates the object,
+// differences returns the fields in which the objects differ after applies without and with handoff. If the apply creates the object,
 // handoff sets nothing but the scale field, and the API server generates other values for each dry run.
-func (t *trial) differences(without, with *jsontree.Node) ([]fieldpath.Path, error) {
+func (t *trial) differences() (paths []fieldpath.Path, err error) {
+	objects := map[**jsontree.Node][]byte{&t.live: t.preview.Subject.Object.Text(), &t.without: t.preview.Without, &t.with: t.preview.With}
+	for to, text := range objects {
+		if *to, err = plain(text); err != nil {
+			return nil, err
+		}
+	}
 	scaled := t.preview.Subject.Context.Scale
 	switch {
-	case without == nil:
+	case t.without == nil:
 		return nil, nil
 	case t.preview.Subject.Object.Present():
-		return t.changes(without, with)
-	case scaled != nil && !bytes.Equal(without.Find(scaled).Text(), with.Find(scaled).Text()):
+		return t.changes(t.without, t.with)
+	case scaled != nil && !bytes.Equal(t.without.Find(scaled).Text(), t.with.Find(scaled).Text()):
 		return []fieldpath.Path{scaled}, nil
 	default:
 		return nil, nil

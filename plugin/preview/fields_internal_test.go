@@ -40,7 +40,7 @@ func TestTheReasonInAWarning(t *testing.T) {
 		"a path of which the front is cut": {"handoff: kept ...replicas, owned by bot", replicas, "7", ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			r := report{trial: &trial{warnings: []string{c.warning}}, used: map[string]bool{}}
+			r := trial{warnings: []string{c.warning}, used: map[string]bool{}}
 			got, ok := r.warning(c.path, []byte(c.value))
 			if got != c.want || ok != (c.want != "") || r.used[c.warning] != ok {
 				t.Errorf("want %q, got %q (%v)", c.want, got, ok)

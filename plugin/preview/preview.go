@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/installation"
@@ -80,8 +81,11 @@ type trial struct {
 	preview     Preview
 	application source.Application
 	options     Options
-	// warnings are handoff's, in the dry run of With.
+	// live, without and with are the objects as they are shown.
+	live, without, with *jsontree.Node
+	// warnings are handoff's, in the dry run of With, and used are those that are the reason for a field.
 	warnings []string
+	used     map[string]bool
 	// decided is the decision of this program on the object without handoff. It is the reason for the differences unless
 	// warnings say otherwise. decidedHere reports whether With is its result, and not that of a dry run.
 	decided     merge.Outcome
@@ -91,7 +95,7 @@ type trial struct {
 // Of previews the apply of a manifest. The error starts with the name of the object; in most cases it is the API server's reason
 // for rejecting the apply.
 func Of(ctx context.Context, a source.Application, o Options) (Preview, error) {
-	t := &trial{preview: Preview{Subject: a.Subject, tried: a.Resource != nil}, application: a, options: o}
+	t := &trial{preview: Preview{Subject: a.Subject, tried: a.Resource != nil}, application: a, options: o, used: map[string]bool{}}
 	err := t.compare(ctx)
 	if err == nil {
 		err = t.fill()

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
@@ -41,37 +43,31 @@ func AnnotatedNote(all []Annotated) string {
 		ownership.ModeAnnotation, printable.Some(names))
 }
 
-// FindAnnotated reads the metadata of all objects that can be scaled, in the given namespaces or, without any, in all. Unread are the
+// FindAnnotated reads all objects that can be scaled, in the given namespaces or, without any, in all. Unread are the
 // kinds that could not be read.
 func FindAnnotated(
-	ctx context.Context, cluster genericclioptions.RESTClientGetter, namespaces ...string,
+	ctx context.Context, getter genericclioptions.RESTClientGetter, namespaces ...string,
 ) (found []Annotated, unread []string, err error) {
-	c, err := newCluster(cluster)
+	c, err := newCluster(getter)
 	if err != nil {
 		return nil, nil, err
 	}
-	served, err := c.kinds()
-	if err != nil {
-		return nil, nil, err
-	}
-	kinds, err := served.chosen(cluster, nil)
-	if err != nil {
-		return nil, nil, err
-	}
+	kinds, _, err := c.surveyed(nil, nil)
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
 	}
 	for _, namespace := range namespaces {
 		for _, kind := range kinds {
-			err := c.eachMetadata(ctx, kind, namespace, func(o *metav1.PartialObjectMetadata) {
-				if text, ok := o.Annotations[ownership.ModeAnnotation]; ok && o.Namespace != "" {
-					found = append(found, annotated(Subject{Kind: kind.gvk, Namespace: o.Namespace, Name: o.Name}, text))
+			read, err := c.list(ctx, kind.gvk.GroupKind(), namespace, labels.Everything(), func(o *unstructured.Unstructured, _ int64) error {
+				if text, ok := o.GetAnnotations()[ownership.ModeAnnotation]; ok && o.GetNamespace() != "" {
+					found = append(found, annotated(Subject{Kind: kind.gvk, Namespace: o.GetNamespace(), Name: o.GetName()}, text))
 				}
+				return nil
 			})
-			if err != nil {
+			if err != nil || !read.complete {
 				unread = append(unread, kind.String())
 			}
 		}
 	}
-	return found, unread, nil
+	return found, unread, err
 }

@@ -18,7 +18,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/pager"
 
@@ -27,10 +26,9 @@ import (
 
 // cluster is the origin of objects in a cluster.
 type cluster struct {
-	getter   genericclioptions.RESTClientGetter
-	objects  dynamic.Interface
-	metadata metadata.Interface
-	served   *servedKinds // nil until it is needed
+	getter  genericclioptions.RESTClientGetter
+	objects dynamic.Interface
+	served  *servedKinds // nil until it is needed
 }
 
 func newCluster(getter genericclioptions.RESTClientGetter) (*cluster, error) {
@@ -40,18 +38,16 @@ func newCluster(getter genericclioptions.RESTClientGetter) (*cluster, error) {
 	}
 	restConfig = rest.CopyConfig(restConfig)
 	restConfig.WarningHandlerWithContext = warningHandler{restConfig.WarningHandler}
-	c := &cluster{getter: getter}
-	if c.metadata, err = metadata.NewForConfig(restConfig); err == nil {
-		c.objects, err = dynamic.NewForConfig(restConfig)
-	}
-	return c, err
+	objects, err := dynamic.NewForConfig(restConfig)
+	return &cluster{getter: getter, objects: objects}, err
 }
 
+// kinds returns the kinds that the API server serves.
 func (c *cluster) kinds() (*servedKinds, error) {
 	if c.served == nil {
 		served, err := newServedKinds(c.getter)
 		if err != nil {
-			return nil, err
+			return nil, Advise(err, "")
 		}
 		c.served = &served
 	}
@@ -59,10 +55,10 @@ func (c *cluster) kinds() (*servedKinds, error) {
 }
 
 // chosen implements origin.
-func (c *cluster) chosen(q Query, namespace string) (objects []*unstructured.Unstructured, gaps []string, err error) {
+func (c *cluster) chosen(r Reader, names []string, namespace string) (objects []*unstructured.Unstructured, gaps []string, err error) {
 	infos, err := resource.NewBuilder(c.getter).Unstructured().ContinueOnError().
-		NamespaceParam(namespace).DefaultNamespace().AllNamespaces(q.AllNamespaces).
-		LabelSelectorParam(q.Selector).ResourceTypeOrNameArgs(true, q.Objects...).
+		NamespaceParam(namespace).DefaultNamespace().AllNamespaces(r.AllNamespaces).
+		LabelSelectorParam(r.Selector).ResourceTypeOrNameArgs(true, names...).
 		RequestChunksOf(500).Flatten().Do().Infos()
 	if err != nil && len(infos) == 0 {
 		return nil, nil, Advise(err, namespace)
@@ -80,13 +76,13 @@ func (c *cluster) chosen(q Query, namespace string) (objects []*unstructured.Uns
 	return objects, gaps, err
 }
 
-// list implements origin.
+// list implements origin. It fetches one page ahead.
 func (c *cluster) list(
 	ctx context.Context, kind schema.GroupKind, namespace string, selector labels.Selector, visit visitObject,
 ) (access, error) {
 	kinds, err := c.kinds()
 	if err != nil {
-		return access{}, Advise(err, "")
+		return access{}, err
 	}
 	served, ok := kinds.of(kind)
 	switch {
@@ -95,13 +91,22 @@ func (c *cluster) list(
 	case !ok:
 		return access{complete: true}, nil
 	}
-	client := c.objects.Resource(served.resource).Namespace(served.in(namespace))
-	page := func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-		return client.List(ctx, options)
-	}
-	err = eachItem(ctx, page, selector, func(o *unstructured.Unstructured, left int64) error {
-		o.SetGroupVersionKind(served.gvk) // which lists need not contain
-		return visit(o, left)
+	client, left := c.objects.Resource(served.resource).Namespace(served.in(namespace)), int64(-1)
+	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		page, err := listCurrent(ctx, client, options)
+		if err == nil && options.Continue == "" {
+			left = itemsOf(page)
+		}
+		return page, err
+	})
+	pages.PageBufferSize = 0
+	err = pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector.String()}, func(o runtime.Object) error {
+		if left > 0 { // known
+			left--
+		}
+		item := o.(*unstructured.Unstructured) //nolint:forcetypeassert // of the dynamic client
+		item.SetGroupVersionKind(served.gvk)   // which lists need not contain
+		return visit(item, left)
 	})
 	switch {
 	case apierrors.IsForbidden(err):
@@ -112,18 +117,39 @@ func (c *cluster) list(
 	return access{complete: true}, nil
 }
 
-// eachMetadata calls visit for the metadata of each object of a kind in a namespace, or in all if it is empty.
-func (c *cluster) eachMetadata(
-	ctx context.Context, kind resourceKind, namespace string, visit func(*metav1.PartialObjectMetadata),
-) error {
-	client := c.metadata.Resource(kind.resource).Namespace(kind.in(namespace))
-	page := func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+// listCurrent lists a page. If the resource version of the list has expired, it continues with the current one: the pages are then
+// inconsistent, which is acceptable for an audit.
+func listCurrent(
+	ctx context.Context, client dynamic.ResourceInterface, options metav1.ListOptions,
+) (*unstructured.UnstructuredList, error) {
+	page, err := client.List(ctx, options)
+	var status apierrors.APIStatus
+	if apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
+		options.Continue = status.Status().Continue
 		return client.List(ctx, options)
 	}
-	return eachItem(ctx, page, labels.Everything(), func(o *metav1.PartialObjectMetadata, _ int64) error {
-		visit(o)
-		return nil
-	})
+	return page, err
+}
+
+// itemsOf returns the number of items of a list, of which this is the first page, or -1 if it is unknown.
+func itemsOf(first *unstructured.UnstructuredList) int64 {
+	items := int64(len(first.Items))
+	switch remaining := first.GetRemainingItemCount(); {
+	case remaining != nil:
+		return items + *remaining
+	case first.GetContinue() != "": // with a selector
+		return -1
+	default:
+		return items
+	}
+}
+
+// where returns the namespace of a permission to ask for.
+func where(namespace string) string {
+	if namespace == "" {
+		return "in all namespaces, or select one with -n"
+	}
+	return "in namespace " + namespace
 }
 
 // Client returns the client for an object in a cluster.
@@ -178,14 +204,6 @@ func (c *cluster) get(ctx context.Context, id Identity, namespace string) (*unst
 	return live, nil
 }
 
-// where returns the namespace of a permission to ask for.
-func where(namespace string) string {
-	if namespace == "" {
-		return "in all namespaces, or select one with -n"
-	}
-	return "in namespace " + namespace
-}
-
 // scalable implements origin.
 func (c *cluster) scalable(kind schema.GroupKind) (scales, known bool) {
 	kinds, err := c.kinds()
@@ -196,137 +214,47 @@ func (c *cluster) scalable(kind schema.GroupKind) (scales, known bool) {
 	return served.scales, ok || !kinds.unknown[kind.Group]
 }
 
-// scaleField implements origin. It reads the CustomResourceDefinition of a kind only if a version of it has a scale subresource:
-// discovery shows that without any permission.
-func (c *cluster) scaleField(ctx context.Context, kind schema.GroupVersionKind) (field scaleField, err error) {
-	served, err := c.kinds()
+// definition implements origin. It reads a CustomResourceDefinition only if a version of the kind has a scale subresource: discovery
+// shows that without any permission.
+func (c *cluster) definition(
+	ctx context.Context, kind schema.GroupKind,
+) (crd *apiextensionsv1.CustomResourceDefinition, gap string, err error) {
+	kinds, err := c.kinds()
 	if err != nil {
-		return field, Advise(err, "")
+		return nil, "", err
 	}
-	defined, ok := served.of(kind.GroupKind())
-	if !ok || !defined.scales {
-		return field, nil
+	served, ok := kinds.of(kind)
+	if !ok || !served.scales {
+		return nil, "", nil
 	}
 	resources := apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
-	found, err := c.objects.Resource(resources).Get(ctx, defined.String(), metav1.GetOptions{})
+	found, err := c.objects.Resource(resources).Get(ctx, served.String(), metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
-		field.gap = fmt.Sprintf("unknown which field an autoscaler sets; "+
-			"ask for permission to get customresourcedefinitions.apiextensions.k8s.io %s", defined)
-		return field, nil
+		return nil, fmt.Sprintf("unknown which field an autoscaler sets; "+
+			"ask for permission to get customresourcedefinitions.apiextensions.k8s.io %s", served), nil
 	case apierrors.IsNotFound(err): // served by an aggregated API server, which does not publish the path
-		field.gap = "unknown which field an autoscaler sets: there is no CustomResourceDefinition"
-		return field, nil
+		return nil, "unknown which field an autoscaler sets: there is no CustomResourceDefinition", nil
 	case err != nil:
-		return field, Advise(err, "")
+		return nil, "", Advise(err, "")
 	}
-	crd, err := convert[apiextensionsv1.CustomResourceDefinition](found)
-	if err != nil {
-		return field, err
-	}
-	return scaleFieldOf([]apiextensionsv1.CustomResourceDefinition{*crd}, kind), nil
+	crd, err = convert[apiextensionsv1.CustomResourceDefinition](found)
+	return crd, "", err
 }
 
 // surveyed implements origin.
 func (c *cluster) surveyed(types []string, _ []scale.Kind) (kinds []resourceKind, gaps []string, err error) {
 	served, err := c.kinds()
-	if err == nil {
-		kinds, err = served.chosen(c.getter, types)
-	}
 	if err != nil {
-		return nil, nil, Advise(err, "")
+		return nil, nil, err
 	}
 	for group := range served.unknown {
 		gaps = append(gaps, fmt.Sprintf("unknown resources in API group %s, because its API server does not respond; "+
 			"see kubectl get apiservices", group))
 	}
+	kinds, err = served.chosen(c.getter, types)
+	if err != nil {
+		return nil, nil, Advise(err, "")
+	}
 	return kinds, gaps, nil
-}
-
-// settle implements origin. It lists the metadata of the targets' kind unless all of them have been read: the autoscalers were listed
-// before them.
-func (c *cluster) settle(ctx context.Context, open []*Autoscaler, namespace string, isWhole bool) (gap string, err error) {
-	kinds, err := c.kinds()
-	if err != nil {
-		return "", err
-	}
-	kind, served := kinds.of(open[0].Target)
-	if !served {
-		return "", nil
-	}
-	exists := map[target]bool{}
-	if !isWhole {
-		err = c.eachMetadata(ctx, kind, namespace, func(o *metav1.PartialObjectMetadata) {
-			exists[target{namespace: o.Namespace, name: o.Name}] = true
-		})
-	}
-	switch {
-	case apierrors.IsForbidden(err):
-		return fmt.Sprintf("unknown whether the %s exist that %d autoscalers target; ask for permission to list them %s",
-			kind, len(open), where(namespace)), nil
-	case err != nil:
-		return "", fmt.Errorf("%s: %w", kind, Advise(err, namespace))
-	}
-	for _, a := range open {
-		a.Presence = Missing
-		if exists[target{namespace: a.Namespace, name: a.TargetName}] {
-			a.Presence = Present
-		}
-	}
-	return "", nil
-}
-
-// eachItem calls visit for each object of a list, with the number of those that follow, or -1 if the API server does not return it.
-// It fetches one page ahead.
-func eachItem[T runtime.Object](
-	ctx context.Context, list pager.ListPageFunc, selector labels.Selector, visit func(o T, left int64) error,
-) error {
-	left := int64(-1)
-	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-		page, err := listCurrent(ctx, list, options)
-		if err == nil && options.Continue == "" {
-			left = itemsOf(page)
-		}
-		return page, err
-	})
-	pages.PageBufferSize = 0
-	return pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector.String()}, func(o runtime.Object) error {
-		if left > 0 { // known
-			left--
-		}
-		item, ok := o.(T)
-		if !ok {
-			return fmt.Errorf("a list contains a %T", o)
-		}
-		return visit(item, left)
-	})
-}
-
-// listCurrent lists a page. If the resource version of the list has expired, it continues with the current one: the pages are then
-// inconsistent, which is acceptable for an audit.
-func listCurrent(ctx context.Context, list pager.ListPageFunc, options metav1.ListOptions) (runtime.Object, error) {
-	page, err := list(ctx, options)
-	var status apierrors.APIStatus
-	if apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
-		options.Continue = status.Status().Continue
-		return list(ctx, options)
-	}
-	return page, err
-}
-
-// itemsOf returns the number of items of a list, of which this is the first page, or -1 if it is unknown.
-func itemsOf(first runtime.Object) int64 {
-	accessor, err := meta.ListAccessor(first)
-	if err != nil {
-		return -1
-	}
-	items := int64(meta.LenList(first))
-	switch remaining := accessor.GetRemainingItemCount(); {
-	case remaining != nil:
-		return items + *remaining
-	case accessor.GetContinue() != "": // with a selector
-		return -1
-	default:
-		return items
-	}
 }

@@ -46,8 +46,8 @@ func TestTheScaleFieldOfAVersionWithoutAScaleSubresource(t *testing.T) {
 			for _, list := range c.resources {
 				served.add(list)
 			}
-			from := cluster{objects: objects, served: &served}
-			field, err := from.scaleField(t.Context(), schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"})
+			live := Live{from: &cluster{objects: objects, served: &served}, fields: map[schema.GroupVersionKind]scaleField{}}
+			field, err := live.setScale(t.Context(), &Subject{Kind: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}})
 			if err != nil || field.gap != "" {
 				t.Fatalf("error %v, gap %q", err, field.gap)
 			}

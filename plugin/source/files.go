@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -17,28 +18,27 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
 
-	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
-// inFiles reads the objects in the files of a query that match its selector.
-func (r Reader) inFiles(ctx context.Context, q Query) ([]*unstructured.Unstructured, error) {
-	if q.Files.Kustomize != "" && (len(q.Files.Filenames) > 0 || q.Files.Recursive) {
+// inFiles reads the objects in files that match a selector.
+func inFiles(ctx context.Context, in io.Reader, from resource.FilenameOptions, selector string) ([]*unstructured.Unstructured, error) {
+	if from.Kustomize != "" && (len(from.Filenames) > 0 || from.Recursive) {
 		return nil, errors.New("-k cannot be combined with -f or -R; omit one of them")
 	}
-	texts, err := ReadTexts(ctx, r.In, q.Files.Filenames, q.Files.Recursive)
+	texts, err := ReadTexts(ctx, in, from.Filenames, from.Recursive)
 	if err != nil {
 		return nil, err
 	}
-	builder := resource.NewLocalBuilder().Unstructured().LabelSelectorParam(q.Selector)
+	builder := resource.NewLocalBuilder().Unstructured().LabelSelectorParam(selector)
 	for _, text := range texts {
 		inUTF8 := transform.NewReader(bytes.NewReader(text.Content), unicode.BOMOverride(unicode.UTF8.NewDecoder()))
 		builder = builder.Stream(inUTF8, text.Name)
 	}
-	if len(texts) == 0 && q.Files.Kustomize == "" { // an empty directory
+	if len(texts) == 0 && from.Kustomize == "" { // an empty directory
 		return nil, nil
 	}
-	infos, err := builder.FilenameParam(false, &resource.FilenameOptions{Kustomize: q.Files.Kustomize}).Flatten().Do().Infos()
+	infos, err := builder.FilenameParam(false, &resource.FilenameOptions{Kustomize: from.Kustomize}).Flatten().Do().Infos()
 	if err != nil {
 		return nil, locate(err, texts)
 	}
@@ -57,22 +57,22 @@ var errEmpty = errors.New("the files contain no objects; write them with kubectl
 // files is the origin of objects in files.
 type files struct {
 	objects []*unstructured.Unstructured
-	crds    []apiextensionsv1.CustomResourceDefinition
+	crds    map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition // by the kinds that they define
 }
 
 // newFiles reads files.
-func (r Reader) newFiles(ctx context.Context, from resource.FilenameOptions) (*files, error) {
-	objects, err := r.inFiles(ctx, Query{Files: from})
+func (r Reader) newFiles(ctx context.Context) (*files, error) {
+	objects, err := inFiles(ctx, r.In, r.Files, "")
 	if err != nil {
 		return nil, err
 	}
-	f := &files{objects: objects}
+	f := &files{objects: objects, crds: map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition{}}
 	for _, o := range f.of(crdKind()) {
 		crd, err := convert[apiextensionsv1.CustomResourceDefinition](o)
 		if err != nil {
 			return nil, err
 		}
-		f.crds = append(f.crds, *crd)
+		f.crds[schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}] = crd
 	}
 	return f, nil
 }
@@ -91,24 +91,22 @@ func hpaKind() schema.GroupKind {
 	return schema.GroupKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}
 }
 
-func namespaceKind() schema.GroupKind { return schema.GroupKind{Kind: "Namespace"} }
-
 func crdKind() schema.GroupKind {
 	return schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
 }
 
 // chosen implements origin. TYPE/NAME is matched without an API server to resolve types.
-func (f *files) chosen(q Query, _ string) (objects []*unstructured.Unstructured, gaps []string, err error) {
+func (f *files) chosen(r Reader, names []string, _ string) (objects []*unstructured.Unstructured, gaps []string, err error) {
 	if len(f.objects) == 0 {
 		return nil, nil, errEmpty
 	}
-	selector, err := labels.Parse(q.Selector)
+	selector, err := labels.Parse(r.Selector)
 	if err != nil {
 		return nil, nil, err
 	}
-	kind, name, isNamed := strings.Cut(strings.Join(q.Objects, " "), "/")
-	if len(q.Objects) > 1 || len(q.Objects) > 0 && !isNamed {
-		return nil, nil, fmt.Errorf("%s: with -f, name one object as TYPE/NAME", strings.Join(q.Objects, " "))
+	kind, name, isNamed := strings.Cut(strings.Join(names, " "), "/")
+	if len(names) > 1 || len(names) > 0 && !isNamed {
+		return nil, nil, fmt.Errorf("%s: with -f, name one object as TYPE/NAME", strings.Join(names, " "))
 	}
 	var contained []string
 	for _, o := range f.objects {
@@ -119,7 +117,7 @@ func (f *files) chosen(q Query, _ string) (objects []*unstructured.Unstructured,
 		contained = append(contained, nameOf(o.GroupVersionKind(), o.GetName()))
 	}
 	if isNamed && objects == nil {
-		return nil, nil, fmt.Errorf("%s not found in the files; they contain %s", q.Objects[0], strings.Join(contained, ", "))
+		return nil, nil, fmt.Errorf("%s not found in the files; they contain %s", names[0], strings.Join(contained, ", "))
 	}
 	return objects, nil, nil
 }
@@ -162,34 +160,25 @@ func (f *files) list(
 	return read, nil
 }
 
-// scaleField implements origin.
-func (f *files) scaleField(_ context.Context, kind schema.GroupVersionKind) (scaleField, error) {
-	field := scaleFieldOf(f.crds, kind)
-	if !builtin(kind.Group) && !slices.ContainsFunc(f.crds, defines(kind.GroupKind())) {
-		field.gap = fmt.Sprintf("unknown which field an autoscaler sets; add the CustomResourceDefinition of %s to the files", kind.Kind)
+// definition implements origin.
+func (f *files) definition(
+	_ context.Context, kind schema.GroupKind,
+) (crd *apiextensionsv1.CustomResourceDefinition, gap string, err error) {
+	if crd = f.crds[kind]; crd == nil && !builtin(kind.Group) {
+		gap = fmt.Sprintf("unknown which field an autoscaler sets; add the CustomResourceDefinition of %s to the files", kind.Kind)
 	}
-	return field, nil
-}
-
-func defines(kind schema.GroupKind) func(apiextensionsv1.CustomResourceDefinition) bool {
-	return func(crd apiextensionsv1.CustomResourceDefinition) bool {
-		return crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind
-	}
+	return crd, gap, nil
 }
 
 // scalable implements origin.
 func (f *files) scalable(kind schema.GroupKind) (scales, known bool) {
-	scales, known = scale.Known(kind.Group, kind.Kind) != nil, builtin(kind.Group)
-	for i := range f.crds {
-		if !defines(kind)(f.crds[i]) {
-			continue
-		}
-		known = true
-		for _, version := range f.crds[i].Spec.Versions {
-			scales = scales || version.Subresources != nil && version.Subresources.Scale != nil
-		}
+	crd := f.crds[kind]
+	if crd == nil {
+		return scale.Known(kind.Group, kind.Kind) != nil, builtin(kind.Group)
 	}
-	return scales, known
+	return slices.ContainsFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return v.Subresources != nil && v.Subresources.Scale != nil
+	}), true
 }
 
 // surveyed implements origin. Without types, these are not the kinds that only provide facts about others.
@@ -203,7 +192,7 @@ func (f *files) surveyed(types []string, scalers []scale.Kind) (kinds []resource
 			return nil, nil, fmt.Errorf("the files contain no %s; write types in full, such as deployments, or omit them", word)
 		}
 	}
-	auxiliary := []schema.GroupKind{hpaKind(), crdKind(), namespaceKind()}
+	auxiliary := []schema.GroupKind{hpaKind(), crdKind(), {Kind: "Namespace"}}
 	for _, scaler := range scalers {
 		if !scaler.IsWorkload() {
 			auxiliary = append(auxiliary, scaler.GroupKind)
@@ -218,28 +207,6 @@ func (f *files) surveyed(types []string, scalers []scale.Kind) (kinds []resource
 		}
 	}
 	return kinds, nil, nil
-}
-
-// settle implements origin: a target is in the files, or known from its autoscaler's status, or missing, because the files contain
-// other objects of its kind and namespace.
-func (f *files) settle(_ context.Context, open []*Autoscaler, _ string, _ bool) (gap string, err error) {
-	var unknown []string
-	for _, a := range open {
-		others := slices.DeleteFunc(f.of(a.Target), func(o *unstructured.Unstructured) bool { return o.GetNamespace() != a.Namespace })
-		isTarget := func(o *unstructured.Unstructured) bool { return o.GetName() == a.TargetName }
-		switch {
-		case slices.ContainsFunc(others, isTarget), a.Since == "" && a.able:
-			a.Presence = Present
-		case a.Since != "", len(others) > 0:
-			a.Presence = Missing
-		default:
-			unknown = append(unknown, a.TargetText())
-		}
-	}
-	if len(unknown) > 0 {
-		gap = fmt.Sprintf("unknown whether the targets %s of autoscalers exist; add them to the files", printable.Some(unknown))
-	}
-	return gap, nil
 }
 
 // builtin reports whether a group belongs to Kubernetes. Other groups have their own domain.

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/discovery"
 )
 
@@ -66,8 +66,7 @@ func newServedKinds(getter genericclioptions.RESTClientGetter) (served servedKin
 		byVersion[list.GroupVersion] = list
 	}
 	for _, group := range groups {
-		versions := slices.Insert(slices.Clone(group.Versions), 0, group.PreferredVersion)
-		for _, version := range versions {
+		for _, version := range group.Versions { // the preferred one first
 			if list := byVersion[version.GroupVersion]; list != nil {
 				served.add(list)
 			}
@@ -125,28 +124,16 @@ func (s *servedKinds) chosen(getter genericclioptions.RESTClientGetter, types []
 		}
 		return kinds, nil
 	}
-	mapper, err := getter.ToRESTMapper()
-	if err != nil {
-		return nil, err
-	}
 	for _, word := range types {
-		var gvk schema.GroupVersionKind
-		versioned, grouped := schema.ParseResourceArg(word)
-		if versioned != nil {
-			gvk, _ = mapper.KindFor(*versioned) // otherwise the word is RESOURCE.GROUP
-		}
-		if gvk.Empty() {
-			gvk, err = mapper.KindFor(grouped.WithVersion(""))
-		}
-		kind, ok := s.of(gvk.GroupKind())
-		switch {
-		case meta.IsNoMatchError(err):
-			return nil, fmt.Errorf("the server doesn't have a resource type %q", word) // kubectl's text
-		case err != nil:
+		mapping, err := resource.NewBuilder(getter).Unstructured().ResourceTypes(word).SelectAllParam(true).Do().ResourceMapping()
+		if err != nil {
 			return nil, err
-		case !ok || !kind.list:
+		}
+		kind, ok := s.of(mapping.GroupVersionKind.GroupKind())
+		if !ok || !kind.list {
 			return nil, fmt.Errorf("%s cannot be listed; use other types", word)
-		case !slices.Contains(kinds, kind):
+		}
+		if !slices.Contains(kinds, kind) {
 			kinds = append(kinds, kind)
 		}
 	}

@@ -4,18 +4,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Live reads live objects one by one, as manifests identify them.
-type Live struct{ known *facts }
+// Live reads live objects one by one. The scalers of each namespace and the scale field of each kind are read once.
+type Live struct {
+	from origin
+	// cluster is from, nil if objects are read from files.
+	cluster *cluster
+	// namespace is that of objects without one: in files, only if a flag selects it. A flag also forbids others.
+	namespace string
+	explicit  bool
+
+	managers ownership.Managers
+	rules    ownership.Rules
+	kinds    []scale.Kind // of scalers
+	fields   map[schema.GroupVersionKind]scaleField
+	scalers  map[string]*scalers // by namespace
+	// everywhere reads the scalers of all namespaces at once. Users without that permission read them by namespace.
+	everywhere bool
+}
 
 // Identity is what a manifest says about which object it describes.
 type Identity struct {
@@ -26,123 +42,170 @@ type Identity struct {
 // String returns the name of the object as kubectl prints it, such as deployment.apps/web.
 func (i Identity) String() string { return nameOf(i.Kind, i.Name) }
 
-// Live returns a reader of live objects from the cluster or, if given, from files of live objects.
-func (r Reader) Live(ctx context.Context, from resource.FilenameOptions) (*Live, error) {
-	known, err := r.open(ctx, from)
-	return &Live{known}, err
+// IdentityOf returns the identity of a manifest.
+func IdentityOf(o *unstructured.Unstructured) Identity {
+	return Identity{o.GroupVersionKind(), o.GetNamespace(), o.GetName()}
 }
 
 // Read returns the live object with the facts about its owners; ok is false if it does not exist. The error is one line that
 // includes a remedy.
 func (l *Live) Read(ctx context.Context, id Identity) (s Subject, ok bool, err error) {
-	live, err := l.known.from.get(ctx, id, l.known.namespace)
+	live, err := l.from.get(ctx, id, l.namespace)
 	if err != nil || live == nil {
 		return s, false, err
 	}
-	s, err = l.known.subject(ctx, live)
-	if l.known.cluster == nil && len(s.Object.ManagedFields()) == 0 { // kubectl get removes them by default
+	s, err = l.subject(ctx, live)
+	if l.cluster == nil && len(s.Object.ManagedFields()) == 0 { // kubectl get removes them by default
 		s.gap("no managedFields, so the owners of its fields are unknown; export it with kubectl get -o yaml --show-managed-fields")
 	}
 	return s, err == nil, err
 }
 
-// Application is a manifest and the live object that it is applied to. The zero Object means that there is no live object.
+// Namespaces returns the modes of the namespaces in files, by name.
+func (l *Live) Namespaces() map[string]ownership.Mode {
+	modes := map[string]ownership.Mode{}
+	if in, ok := l.from.(*files); ok {
+		for _, o := range in.of(schema.GroupKind{Kind: "Namespace"}) {
+			text, annotated := o.GetAnnotations()[ownership.ModeAnnotation]
+			modes[o.GetName()], _ = ownership.ModeOf(text, annotated)
+		}
+	}
+	return modes
+}
+
+// Application is a manifest and the live object that it is applied to.
 type Application struct {
+	// Subject has no Object if there is no live object.
 	Subject  Subject
 	Manifest *unstructured.Unstructured
-	// ClusterScoped reports whether the object is cluster-scoped.
-	ClusterScoped bool
-	// Mode is the mode of its namespace in the files of live objects, empty if they do not contain it.
-	Mode ownership.Mode
 	// Resource is the client for the object; nil if live objects are read from files.
 	Resource dynamic.ResourceInterface
 }
 
-// ReadApplications reads the manifests in a query's files that match its selector, each with its live object from the cluster
-// or, if given, from the files of live objects. Errors of single objects in the cluster are gaps.
-func (r Reader) ReadApplications(
-	ctx context.Context, q Query, files resource.FilenameOptions,
-) (applications []Application, gaps []string, err error) {
-	if slices.Contains(q.Files.Filenames, "-") && slices.Contains(files.Filenames, "-") {
-		return nil, nil, errors.New("manifests and live objects cannot both come from standard input; name a file for one of them")
-	}
-	manifests, err := r.inFiles(ctx, q) // first: the errors of malformed files are clearer than those of a missing cluster
-	if err != nil {
-		return nil, nil, err
-	}
-	live, err := r.Live(ctx, files)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, manifest := range manifests {
-		a, err := live.application(ctx, manifest)
-		switch {
-		case err != nil && (live.known.cluster == nil || IsUnreachable(err)):
-			return nil, nil, err
-		case err != nil:
-			gaps = append(gaps, fmt.Sprintf("%s: %v", nameOf(manifest.GroupVersionKind(), manifest.GetName()), err))
-		default:
-			applications = append(applications, a)
-		}
-	}
-	return applications, gaps, nil
-}
-
-// application reads the live object of a manifest, and sets the manifest's namespace.
-func (l *Live) application(ctx context.Context, manifest *unstructured.Unstructured) (a Application, err error) {
+// Application reads the live object of a manifest, and sets the manifest's namespace.
+func (l *Live) Application(ctx context.Context, manifest *unstructured.Unstructured) (a Application, err error) {
 	a.Manifest = manifest
-	if l.known.cluster != nil {
-		if err := l.place(&a); err != nil {
+	namespaced := true
+	if l.cluster != nil {
+		if namespaced, err = l.place(&a); err != nil {
 			return a, err
 		}
 	}
-	id := Identity{manifest.GroupVersionKind(), manifest.GetNamespace(), manifest.GetName()}
-	live, err := l.known.from.get(ctx, id, l.known.namespace)
+	live, err := l.from.get(ctx, IdentityOf(manifest), l.namespace)
 	switch {
 	case err != nil:
 		return a, err
-	case l.known.cluster == nil && live != nil:
+	case l.cluster == nil && live != nil:
 		manifest.SetNamespace(live.GetNamespace())
-	case l.known.cluster == nil && id.Namespace == "":
-		manifest.SetNamespace(l.known.namespace)
+	case l.cluster == nil && manifest.GetNamespace() == "":
+		manifest.SetNamespace(l.namespace)
 	}
 	if live != nil {
-		a.Subject, err = l.known.subject(ctx, live)
-	} else if a.Subject, err = newSubject(manifest, l.known.who); err == nil {
+		a.Subject, err = l.subject(ctx, live)
+	} else if a.Subject, err = l.newSubject(manifest); err == nil {
 		a.Subject.Object = ownership.Object{}
-		err = l.known.complete(ctx, &a.Subject)
+		err = l.complete(ctx, &a.Subject)
 	}
-	if a.ClusterScoped {
+	if !namespaced {
 		a.Subject.Namespace = "" // the API server ignores that of the manifest
-	}
-	if l.known.cluster == nil && err == nil && a.Subject.Namespace != "" {
-		namespaces := Identity{Kind: namespaceKind().WithVersion("v1"), Name: a.Subject.Namespace}
-		namespace, err := l.known.from.get(ctx, namespaces, "")
-		if err == nil && namespace != nil {
-			a.Mode = modeOf(namespace)
-		}
 	}
 	return a, err
 }
 
 // place sets where the API server stores the object of a manifest, as kubectl apply does.
-func (l *Live) place(a *Application) error {
-	id := Identity{a.Manifest.GroupVersionKind(), a.Manifest.GetNamespace(), a.Manifest.GetName()}
+func (l *Live) place(a *Application) (namespaced bool, err error) {
+	id := IdentityOf(a.Manifest)
 	if id.Name == "" {
-		return errors.New("metadata.name is missing, but kubectl apply requires it; set it, or use kubectl create")
+		return false, errors.New("metadata.name is missing, but kubectl apply requires it; set it, or use kubectl create")
 	}
-	client, namespaced, err := l.known.cluster.client(id, l.known.namespace)
-	a.Resource, a.ClusterScoped = client, !namespaced
+	a.Resource, namespaced, err = l.cluster.client(id, l.namespace)
 	switch {
 	case err != nil:
-		return err
-	case client == nil:
-		return fmt.Errorf("the API server does not serve kind %s in version %s; create its CustomResourceDefinition first, "+
+		return false, err
+	case a.Resource == nil:
+		return false, fmt.Errorf("the API server does not serve kind %s in version %s; create its CustomResourceDefinition first, "+
 			"or see kubectl api-resources", id.Kind.Kind, id.Kind.GroupVersion())
 	case namespaced && id.Namespace == "":
-		a.Manifest.SetNamespace(l.known.namespace)
-	case namespaced && l.known.explicit && id.Namespace != l.known.namespace: // as kubectl
-		return fmt.Errorf("the manifest has namespace %s, but -n selects %s; use -n %s, or omit it", id.Namespace, l.known.namespace, id.Namespace)
+		a.Manifest.SetNamespace(l.namespace)
+	case namespaced && l.explicit && id.Namespace != l.namespace: // as kubectl
+		return false, fmt.Errorf("the manifest has namespace %s, but -n selects %s; use -n %s, or omit it", id.Namespace, l.namespace, id.Namespace)
 	}
+	return namespaced, nil
+}
+
+// subject returns the subject of an object, with its scale field and its scaler.
+func (l *Live) subject(ctx context.Context, o *unstructured.Unstructured) (Subject, error) {
+	s, err := l.newSubject(o)
+	if err != nil {
+		return s, err
+	}
+	err = l.complete(ctx, &s)
+	return s, err
+}
+
+// complete adds the scale field and the scaler to a subject.
+func (l *Live) complete(ctx context.Context, s *Subject) error {
+	field, err := l.setScale(ctx, s)
+	if field.gap != "" {
+		s.gap("%s", field.gap)
+	}
+	if err != nil || field.path == nil {
+		return err
+	}
+	near, err := l.scalersIn(ctx, s.Namespace)
+	if err != nil {
+		return err
+	}
+	for _, kind := range near.unread {
+		s.gap("unknown whether a %s targets it%s; %s", kind.name, kind.because, kind.remedy)
+	}
+	s.scaledBy(near)
 	return nil
+}
+
+// scalersIn returns the scalers of a namespace, possibly with those of others.
+func (l *Live) scalersIn(ctx context.Context, namespace string) (*scalers, error) {
+	if l.everywhere && namespace != "" {
+		if all, err := l.scalersIn(ctx, ""); err != nil || len(all.unread) == 0 {
+			return all, err
+		}
+	}
+	read := l.scalers[namespace]
+	if read != nil {
+		return read, nil
+	}
+	read, err := readScalers(ctx, l.from, l.kinds, namespace)
+	l.scalers[namespace] = read
+	return read, err
+}
+
+// scaleField is the scale field of a kind: in one version, and in any. The gap says why it is unknown.
+type scaleField struct {
+	path fieldpath.Path
+	in   ownership.ScalePaths
+	gap  string
+}
+
+// setScale sets the path of the scale field of a subject's kind.
+func (l *Live) setScale(ctx context.Context, s *Subject) (field scaleField, err error) {
+	field, known := l.fields[s.Kind]
+	if path := scale.Known(s.Kind.Group, s.Kind.Kind); path != nil {
+		field, known = scaleField{path: path, in: func(string) fieldpath.Path { return path }}, true
+	}
+	if !known {
+		crd, gap, err := l.from.definition(ctx, s.Kind.GroupKind())
+		if err != nil {
+			return field, err
+		}
+		if field.gap = gap; crd != nil {
+			field.in = func(apiVersion string) fieldpath.Path {
+				gv, _ := schema.ParseGroupVersion(apiVersion) // an invalid one has no path
+				return scale.Declared([]apiextensionsv1.CustomResourceDefinition{*crd}, gv.Group, gv.Version, s.Kind.Kind)
+			}
+			field.path = field.in(s.Kind.GroupVersion().String())
+		}
+		l.fields[s.Kind] = field
+	}
+	s.Context.Scale, s.Context.Managers.Scale = field.path, field.in
+	return field, nil
 }

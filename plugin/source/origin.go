@@ -10,30 +10,26 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/scale"
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // origin is where objects are read from: a cluster, or files. An empty namespace stands for all.
 type origin interface {
-	// chosen returns the objects of a query. If only some can be read, the gaps are about the others.
-	chosen(q Query, namespace string) (objects []*unstructured.Unstructured, gaps []string, err error)
+	// chosen returns the objects that a reader selects. If only some can be read, the gaps are about the others.
+	chosen(r Reader, names []string, namespace string) (objects []*unstructured.Unstructured, gaps []string, err error)
 	// get returns an object, nil if it does not exist. A namespace that is missing in the identity is the given one.
 	get(ctx context.Context, id Identity, namespace string) (*unstructured.Unstructured, error)
 	// list calls visit for the objects of a kind that a selector matches.
 	list(ctx context.Context, kind schema.GroupKind, namespace string, selector labels.Selector, visit visitObject) (access, error)
-	// scaleField returns the scale field of a custom resource.
-	scaleField(ctx context.Context, kind schema.GroupVersionKind) (scaleField, error)
+	// definition returns the CustomResourceDefinition of a kind that can have a scale subresource, nil if there is none. The gap
+	// says why the field that an autoscaler sets is unknown.
+	definition(ctx context.Context, kind schema.GroupKind) (crd *apiextensionsv1.CustomResourceDefinition, gap string, err error)
 	// scalable reports whether a kind has a scale subresource; known is false if that cannot be determined.
 	scalable(kind schema.GroupKind) (scales, known bool)
 	// surveyed returns the kinds of the given types or, without any, those whose objects are worth a survey. The gaps are about
 	// kinds that are unknown.
 	surveyed(types []string, scalers []scale.Kind) (kinds []resourceKind, gaps []string, err error)
-	// settle sets the Presence of autoscalers whose targets are of one kind and have not been read, although all of the kind have
-	// been if isWhole is set. The gap says why it is unknown.
-	settle(ctx context.Context, open []*Autoscaler, namespace string, isWhole bool) (gap string, err error)
 }
 
 // visitObject is called with an object and the number of those that follow, or -1 if that is unknown.
@@ -47,16 +43,6 @@ type access struct {
 	because, remedy string
 }
 
-// UnknownMode is the mode of a namespace that could not be read.
-const UnknownMode ownership.Mode = "unknown"
-
-// modeOf returns the mode in a namespace's annotation.
-func modeOf(namespace *unstructured.Unstructured) ownership.Mode {
-	text, annotated := namespace.GetAnnotations()[ownership.ModeAnnotation]
-	mode, _ := ownership.ModeOf(text, annotated)
-	return mode
-}
-
 // convert returns an object as a type of Kubernetes.
 func convert[T any](o *unstructured.Unstructured) (*T, error) {
 	to := new(T)
@@ -64,26 +50,6 @@ func convert[T any](o *unstructured.Unstructured) (*T, error) {
 		return nil, fmt.Errorf("%s %s: %w", o.GetKind(), o.GetName(), err)
 	}
 	return to, nil
-}
-
-// scaleField is the scale field of a kind: in one version, and in any.
-type scaleField struct {
-	path fieldpath.Path
-	in   ownership.ScalePaths
-	gap  string
-}
-
-// scaleFieldOf returns the scale field of a kind, as its CustomResourceDefinitions declare it.
-func scaleFieldOf(crds []apiextensionsv1.CustomResourceDefinition, kind schema.GroupVersionKind) (field scaleField) {
-	field.in = func(apiVersion string) fieldpath.Path {
-		gv, err := schema.ParseGroupVersion(apiVersion)
-		if err != nil {
-			return nil
-		}
-		return scale.Declared(crds, gv.Group, gv.Version, kind.Kind)
-	}
-	field.path = field.in(kind.GroupVersion().String())
-	return field
 }
 
 func unstructuredOf(infos []*resource.Info) ([]*unstructured.Unstructured, error) {

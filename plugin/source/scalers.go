@@ -37,57 +37,48 @@ type scalers struct {
 	unread []unreadKind
 }
 
-type unreadKind struct {
-	name, group string
-	read        access
-}
+type unreadKind struct{ name, because, remedy string }
 
-func newScalers() *scalers {
-	return &scalers{targets: map[target][]int{}, references: map[target][]scale.Reference{}}
-}
-
-// read adds the HorizontalPodAutoscalers and the scalers of the given kinds in a namespace, or in all. It calls note with each
-// and its labels before it adds it.
-func (l *scalers) read(
-	ctx context.Context, from origin, kinds []scale.Kind, namespace string, note func(*Autoscaler, map[string]string),
-) error {
-	add := func(o *unstructured.Unstructured, a Autoscaler, r scale.Reference, isReference bool) {
-		note(&a, o.GetLabels())
-		at := target{a.Namespace, a.Target, a.TargetName}
-		l.targets[at] = append(l.targets[at], len(l.all))
-		l.all = append(l.all, a)
-		if isReference {
-			l.references[at] = append(l.references[at], r)
-		}
-	}
+// readScalers reads the HorizontalPodAutoscalers and the scalers of the given kinds in a namespace, or in all.
+func readScalers(ctx context.Context, from origin, kinds []scale.Kind, namespace string) (*scalers, error) {
+	l := &scalers{targets: map[target][]int{}, references: map[target][]scale.Reference{}}
 	err := l.list(ctx, from, scale.Kind{GroupKind: hpaKind()}, namespace, func(o *unstructured.Unstructured, _ int64) error {
 		hpa, err := convert[autoscalingv2.HorizontalPodAutoscaler](o) // the versions agree in the fields that are read
 		if err == nil && hpa.DeletionTimestamp == nil {
 			r, ok := scale.OfHPA(hpa)
-			add(o, autoscalerOf(hpa, r), r, ok)
+			l.add(autoscalerOf(hpa, r), r, ok)
 		}
 		return err
 	})
 	for rank, kind := range kinds {
 		if err != nil {
-			return err
+			break
 		}
 		err = l.list(ctx, from, kind, namespace, func(o *unstructured.Unstructured, _ int64) error {
 			// Only a survey reports a mistake in a scaler; the webhook reports it on the scaler.
 			if r, ok, problem := kind.ReferenceOf(o.Object, o.GetName(), rank); ok || problem != nil {
-				add(o, scalerOf(kind, o, r, problem), r, problem == nil)
+				l.add(scalerOf(kind, o, r, problem), r, problem == nil)
 			}
 			return nil
 		})
 	}
-	return err
+	return l, err
+}
+
+func (l *scalers) add(a Autoscaler, r scale.Reference, isReference bool) {
+	at := target{a.Namespace, a.Target, a.TargetName}
+	l.targets[at] = append(l.targets[at], len(l.all))
+	l.all = append(l.all, a)
+	if isReference {
+		l.references[at] = append(l.references[at], r)
+	}
 }
 
 // list lists the scalers of a kind, and records whether they could be read.
 func (l *scalers) list(ctx context.Context, from origin, kind scale.Kind, namespace string, visit visitObject) error {
 	read, err := from.list(ctx, kind.GroupKind, namespace, labels.Everything(), visit)
 	if read.remedy != "" {
-		l.unread = append(l.unread, unreadKind{kind.GroupKind.Kind, kind.GroupKind.Group, read})
+		l.unread = append(l.unread, unreadKind{kind.GroupKind.Kind, read.because, read.remedy})
 	}
 	if read.complete && err == nil {
 		l.readable = append(l.readable, kind.Managers...)
@@ -139,6 +130,7 @@ type Autoscaler struct {
 	// Chosen reports whether the query selects it.
 	Chosen bool
 
+	labels labels.Set
 	scaled string // last scale time
 	// able reports whether its controller has found the target.
 	able bool
@@ -183,6 +175,7 @@ func autoscalerOf(hpa *autoscalingv2.HorizontalPodAutoscaler, r scale.Reference)
 	a := Autoscaler{
 		Kind: hpaKind().WithVersion("v2"), Namespace: hpa.Namespace, Name: hpa.Name, Path: ".spec.scaleTargetRef",
 		Target: r.Target, TargetName: r.TargetName, Min: 1, Max: hpa.Spec.MaxReplicas, controller: metav1.GetControllerOf(hpa),
+		labels: hpa.Labels,
 	}
 	if hpa.Spec.MinReplicas != nil {
 		a.Min = *hpa.Spec.MinReplicas
@@ -209,7 +202,7 @@ func autoscalerOf(hpa *autoscalingv2.HorizontalPodAutoscaler, r scale.Reference)
 func scalerOf(kind scale.Kind, o *unstructured.Unstructured, r scale.Reference, problem error) Autoscaler {
 	a := Autoscaler{
 		Kind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName(), Path: kind.PathText(),
-		Target: r.Target, TargetName: r.TargetName,
+		Target: r.Target, TargetName: r.TargetName, labels: o.GetLabels(),
 	}
 	if problem != nil {
 		a.Presence, a.Problem = NotReferenced, strings.TrimPrefix(problem.Error(), a.Path+": ")

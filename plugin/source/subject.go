@@ -7,8 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ownership-handoff/handoff/config"
-	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -45,24 +43,8 @@ func nameOf(kind schema.GroupVersionKind, name string) string {
 	return strings.ToLower(kind.GroupKind().String()) + "/" + name
 }
 
-// who is the part of the configuration that determines owners.
-type who struct {
-	managers ownership.Managers
-	rules    ownership.Rules
-	scalers  []scale.Kind
-}
-
-func whoOf(c config.HandoffConfiguration) (who, error) {
-	rules, err := c.ParsedRules()
-	if err != nil {
-		return who{}, err
-	}
-	scalers, err := c.ScalerKinds()
-	return who{c.Managers(), rules, scalers}, err
-}
-
 // newSubject returns the subject of an object. Like kubectl's output, its text has the fields in alphabetical order.
-func newSubject(o *unstructured.Unstructured, w who) (s Subject, err error) {
+func (l *Live) newSubject(o *unstructured.Unstructured) (s Subject, err error) {
 	kind := o.GroupVersionKind()
 	s = Subject{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}
 	text, err := o.MarshalJSON()
@@ -72,8 +54,8 @@ func newSubject(o *unstructured.Unstructured, w who) (s Subject, err error) {
 	if err != nil {
 		return s, fmt.Errorf("%s: %w", s, err)
 	}
-	rules, unread := w.rules.For(kind.GroupKind(), s.Namespace, s.Object)
-	s.Context.Managers = w.managers.WithRules(rules, nil)
+	rules, unread := l.rules.For(kind.GroupKind(), s.Namespace, s.Object)
+	s.Context.Managers = l.managers.WithRules(rules, nil)
 	if unread != nil { // as in the webhook, these paths are ignored
 		details := ": " + strings.ReplaceAll(unread.Error(), "\n", "; ")
 		if s.IsSecret() {
@@ -82,11 +64,6 @@ func newSubject(o *unstructured.Unstructured, w who) (s Subject, err error) {
 		s.gap("invalid paths in annotation %s are ignored; fix them%s", ownership.ControllerFieldsAnnotation, details)
 	}
 	return s, nil
-}
-
-// setScale sets the path of the scale field.
-func (s *Subject) setScale(field scaleField) {
-	s.Context.Scale, s.Context.Managers.Scale = field.path, field.in
 }
 
 // gap adds a gap to the subject.

@@ -11,9 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
+
+// UnknownMode is the mode of a namespace that could not be read.
+const UnknownMode ownership.Mode = "unknown"
 
 // Survey reads objects page by page and keeps none of them in memory. It reads autoscalers and namespaces at the beginning.
 type Survey struct {
@@ -27,14 +31,13 @@ type Survey struct {
 	// could not be read. Both are complete after Each.
 	Resources, Gaps []string
 
-	facts     *facts
+	live      *Live
 	types     []string
 	selector  labels.Selector
 	namespace string // empty for all
 	kinds     []resourceKind
 	scalers   *scalers
-	whole     map[schema.GroupKind]bool        // kinds of which all objects have been read
-	reported  map[schema.GroupVersionKind]bool // kinds with a gap
+	whole     map[schema.GroupKind]bool // kinds of which all objects have been read
 }
 
 // Visit is called with an object, which it must not keep. Resource is the name of its resource as kubectl prints it, such as
@@ -42,62 +45,60 @@ type Survey struct {
 // not return it.
 type Visit func(resource string, s Subject, left int64) error
 
-// Survey starts a survey of a query. The query's Objects are types; without any, it surveys all kinds with a scale subresource.
-// Of ReplicaSets it then surveys only those that an autoscaler targets, because a Deployment usually owns the others.
-func (r Reader) Survey(ctx context.Context, q Query) (*Survey, error) {
-	s := &Survey{
-		types: q.Objects, scalers: newScalers(), Namespaces: map[string]ownership.Mode{},
-		whole: map[schema.GroupKind]bool{}, reported: map[schema.GroupVersionKind]bool{},
-	}
+// Survey starts a survey of types; without any, of all kinds with a scale subresource. Of ReplicaSets it then surveys only those that
+// an autoscaler targets, because a Deployment usually owns the others.
+func (r Reader) Survey(ctx context.Context, types ...string) (*Survey, error) {
+	s := &Survey{types: types, whole: map[schema.GroupKind]bool{}}
 	var err error
-	if s.selector, err = labels.Parse(q.Selector); err != nil {
-		return nil, fmt.Errorf("selector %q: %w", q.Selector, err)
+	if s.selector, err = labels.Parse(r.Selector); err != nil {
+		return nil, fmt.Errorf("selector %q: %w", r.Selector, err)
 	}
-	if s.facts, err = r.open(ctx, q.Files); err != nil {
+	if s.live, err = r.Live(ctx); err != nil {
 		return nil, err
 	}
-	if s.facts.cluster != nil && !q.AllNamespaces {
-		s.namespace = s.facts.namespace
+	if s.live.cluster != nil && !r.AllNamespaces {
+		s.namespace = s.live.namespace
 	}
-	if s.kinds, s.Gaps, err = s.facts.from.surveyed(q.Objects, s.facts.who.scalers); err != nil {
+	if s.kinds, s.Gaps, err = s.live.from.surveyed(types, s.live.kinds); err != nil {
 		return nil, err
 	}
-	if in, ok := s.facts.from.(*files); ok {
-		for _, o := range in.of(namespaceKind()) {
-			s.Namespaces[o.GetName()] = modeOf(o)
-		}
-	}
+	s.Namespaces = s.live.Namespaces()
 	err = s.readScalers(ctx)
 	return s, err
 }
 
 func (s *Survey) gap(format string, args ...any) {
-	s.Gaps = append(s.Gaps, fmt.Sprintf(format, args...))
+	if text := fmt.Sprintf(format, args...); !slices.Contains(s.Gaps, text) {
+		s.Gaps = append(s.Gaps, text)
+	}
 }
 
-// readScalers reads the scalers. The query selects a scaler by its labels and by the types of itself or its target.
-func (s *Survey) readScalers(ctx context.Context) error {
+// readScalers reads the scalers. The survey selects a scaler by its labels and by the types of itself or its target.
+func (s *Survey) readScalers(ctx context.Context) (err error) {
+	if s.scalers, err = readScalers(ctx, s.live.from, s.live.kinds, s.namespace); err != nil {
+		return err
+	}
 	isNamed := func(kind schema.GroupKind) bool {
 		return slices.ContainsFunc(s.kinds, func(k resourceKind) bool { return k.gvk.GroupKind() == kind })
 	}
-	from := s.facts.from
-	err := s.scalers.read(ctx, from, s.facts.who.scalers, s.namespace, func(a *Autoscaler, set map[string]string) {
-		a.Chosen = s.selector.Matches(labels.Set(set)) && (len(s.types) == 0 || isNamed(a.Kind.GroupKind()) || isNamed(a.Target))
-		if scales, known := from.scalable(a.Target); a.Presence == NotKnown && known && !scales {
+	s.Autoscalers = s.scalers.all
+	for i := range s.Autoscalers {
+		a := &s.Autoscalers[i]
+		a.Chosen = s.selector.Matches(a.labels) && (len(s.types) == 0 || isNamed(a.Kind.GroupKind()) || isNamed(a.Target))
+		if scales, known := s.live.from.scalable(a.Target); a.Presence == NotKnown && known && !scales {
 			a.Presence = NotScalable
 		}
-	})
-	s.Autoscalers = s.scalers.all
+	}
 	scales := func(k resourceKind) bool {
-		is, _ := from.scalable(k.gvk.GroupKind())
+		is, _ := s.live.from.scalable(k.gvk.GroupKind())
 		return is
 	}
 	if slices.ContainsFunc(s.kinds, scales) {
 		for _, kind := range s.scalers.unread {
-			s.gap("unknown which objects %ss target%s; %s", kind.name, kind.read.because, kind.read.remedy)
+			s.gap("unknown which objects %ss target%s; %s", kind.name, kind.because, kind.remedy)
 		}
 	}
-	return err
+	return nil
 }
 
 // Each reads the objects and calls visit for each of them, and then determines which targets of autoscalers exist. If only some objects
@@ -110,7 +111,7 @@ func (s *Survey) Each(ctx context.Context, visit Visit) error {
 			s.read(kind.resource)
 			return s.visit(ctx, o, kind.String(), left, visit)
 		}
-		read, err := s.facts.from.list(ctx, kind.gvk.GroupKind(), s.namespace, s.selector, each)
+		read, err := s.live.from.list(ctx, kind.gvk.GroupKind(), s.namespace, s.selector, each)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -147,7 +148,7 @@ func (s *Survey) read(resource schema.GroupVersionResource) {
 	}
 }
 
-// eachTarget visits the ReplicaSets that autoscalers target, if the query has neither types nor labels.
+// eachTarget visits the ReplicaSets that autoscalers target, if the survey has neither types nor labels.
 func (s *Survey) eachTarget(ctx context.Context, visit Visit) error {
 	resource := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "replicasets"}
 	for i := range s.Autoscalers {
@@ -155,7 +156,7 @@ func (s *Survey) eachTarget(ctx context.Context, visit Visit) error {
 		if a.Presence != NotKnown || !isReplicaSet(a.Target) || len(s.types) > 0 || !s.selector.Empty() {
 			continue
 		}
-		o, err := s.facts.from.get(ctx, Identity{a.Target.WithVersion(""), a.Namespace, a.TargetName}, "")
+		o, err := s.live.from.get(ctx, Identity{a.Target.WithVersion(""), a.Namespace, a.TargetName}, "")
 		switch {
 		case apierrors.IsForbidden(err), err == nil && o == nil:
 			continue
@@ -179,32 +180,62 @@ func (s *Survey) settle(ctx context.Context) error {
 		}
 	}
 	for kind, all := range open {
-		gap, err := s.facts.from.settle(ctx, all, s.namespace, s.whole[kind])
-		if err != nil {
+		if err := s.settleKind(ctx, kind, all); err != nil {
 			return err
 		}
-		if gap != "" {
-			s.Gaps = append(s.Gaps, gap)
+	}
+	return nil
+}
+
+// settleKind determines which targets of a kind exist. It lists them unless all objects of the kind have been read: the
+// autoscalers were listed before them. In files, which need not contain all objects, a target is also missing or present if the
+// autoscaler's status says so, and missing if there are others of its kind in its namespace.
+func (s *Survey) settleKind(ctx context.Context, kind schema.GroupKind, open []*Autoscaler) error {
+	exists, read := map[target]bool{}, access{complete: true}
+	var err error
+	if s.live.cluster == nil || !s.whole[kind] {
+		read, err = s.live.from.list(ctx, kind, s.namespace, labels.Everything(), func(o *unstructured.Unstructured, _ int64) error {
+			exists[target{namespace: o.GetNamespace(), name: o.GetName()}], exists[target{namespace: o.GetNamespace()}] = true, true
+			return nil
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", kind, err)
+	}
+	if s.live.cluster != nil && !read.complete {
+		s.gap("unknown whether the targets of %d autoscalers exist; %s", len(open), read.remedy)
+		return nil
+	}
+	var unknown []string
+	for _, a := range open {
+		switch {
+		case exists[target{namespace: a.Namespace, name: a.TargetName}], s.live.cluster == nil && a.Since == "" && a.able:
+			a.Presence = Present
+		case s.live.cluster != nil, a.Since != "", exists[target{namespace: a.Namespace}]:
+			a.Presence = Missing
+		default:
+			unknown = append(unknown, a.TargetText())
 		}
+	}
+	if len(unknown) > 0 {
+		s.gap("unknown whether the targets %s of autoscalers exist; add them to the files", printable.Some(unknown))
 	}
 	return nil
 }
 
 // visit calls visit with the subject of an object, and marks it as a present target. Of is the name of its resource or kind.
 func (s *Survey) visit(ctx context.Context, o *unstructured.Unstructured, of string, left int64, visit Visit) error {
-	subject, err := newSubject(o, s.facts.who)
+	subject, err := s.live.newSubject(o)
 	if err != nil {
 		return err
 	}
-	field, err := s.facts.scaleOf(ctx, subject.Kind)
+	field, err := s.live.setScale(ctx, &subject)
 	if err != nil {
 		return err
 	}
-	if field.gap != "" && !s.reported[subject.Kind] {
-		s.reported[subject.Kind] = true
+	if field.gap != "" {
 		s.gap("%s: %s", of, field.gap)
 	}
-	subject.setScale(field)
 	for _, i := range s.scalers.targets[targetOf(subject)] {
 		if a := &s.Autoscalers[i]; a.Presence == NotKnown {
 			a.Presence = Present
@@ -213,7 +244,7 @@ func (s *Survey) visit(ctx context.Context, o *unstructured.Unstructured, of str
 	if field.path != nil {
 		subject.scaledBy(s.scalers)
 	}
-	if _, known := s.Namespaces[subject.Namespace]; s.facts.cluster == nil && !known && subject.Namespace != "" {
+	if _, known := s.Namespaces[subject.Namespace]; s.live.cluster == nil && !known && subject.Namespace != "" {
 		s.Namespaces[subject.Namespace] = UnknownMode
 	}
 	return visit(of, subject, left)

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -15,40 +14,37 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-// ApplyPatch returns the patch that kubectl apply sends, and its type (k8s.io/kubectl/pkg/cmd/apply/patcher.go). It is {} if
-// the apply changes nothing.
+// ApplyPatch returns the patch that kubectl apply sends (k8s.io/kubectl/pkg/cmd/apply/patcher.go), and its type. It is {} if the apply
+// changes nothing.
 func (s Subject) ApplyPatch(base, manifest, live []byte) (patch []byte, kind types.PatchType, err error) {
-	patch, _, err = s.applyPatch(base, manifest, live)
-	if kind = types.StrategicMergePatchType; !scheme.Scheme.Recognizes(s.Kind) {
-		kind = types.MergePatchType
-	}
-	return patch, kind, err
-}
-
-// ThreeWay returns the live object after kubectl apply.
-func (s Subject) ThreeWay(base, manifest, live []byte) (merged []byte, err error) {
-	patch, meta, err := s.applyPatch(base, manifest, live)
-	switch {
-	case err != nil:
-		return nil, err
-	case meta == nil:
-		merged, err = jsonpatchv4.MergePatch(live, patch)
-	default:
-		merged, err = strategicpatch.StrategicMergePatchUsingLookupPatchMeta(live, patch, meta)
-	}
-	return merged, s.mergeError(err)
-}
-
-// applyPatch returns the patch and the schema of built-in kinds, nil for others.
-func (s Subject) applyPatch(base, manifest, live []byte) (patch []byte, meta strategicpatch.LookupPatchMeta, err error) {
 	object, unknown := scheme.Scheme.New(s.Kind)
 	if unknown != nil {
 		patch, err = jsonmergepatch.CreateThreeWayJSONMergePatch(base, manifest, live, mergepatch.RequireKeyUnchanged("apiVersion"),
 			mergepatch.RequireKeyUnchanged("kind"), mergepatch.RequireMetadataKeyUnchanged("name"))
-	} else if meta, err = strategicpatch.NewPatchMetaFromStruct(object); err == nil {
-		patch, err = strategicpatch.CreateThreeWayMergePatch(orEmpty(base), manifest, live, meta, true)
+		return patch, types.MergePatchType, s.mergeError(err)
 	}
-	return patch, meta, s.mergeError(err)
+	if len(base) == 0 {
+		base = []byte("{}")
+	}
+	meta, err := strategicpatch.NewPatchMetaFromStruct(object)
+	if err == nil {
+		patch, err = strategicpatch.CreateThreeWayMergePatch(base, manifest, live, meta, true)
+	}
+	return patch, types.StrategicMergePatchType, s.mergeError(err)
+}
+
+// ThreeWay returns the live object after kubectl apply.
+func (s Subject) ThreeWay(base, manifest, live []byte) (merged []byte, err error) {
+	patch, kind, err := s.ApplyPatch(base, manifest, live)
+	if err != nil {
+		return nil, err
+	}
+	if object, _ := scheme.Scheme.New(s.Kind); kind == types.StrategicMergePatchType {
+		merged, err = strategicpatch.StrategicMergePatch(live, patch, object)
+	} else {
+		merged, err = jsonpatchv4.MergePatch(live, patch)
+	}
+	return merged, s.mergeError(err)
 }
 
 // mergeError returns the error of a merge. The errors of the libraries can quote the object.
@@ -73,11 +69,4 @@ func (s Subject) Schema() schema.Schema {
 		return schema.JSONMergePatch()
 	}
 	return new(schema.Types).Of(object)
-}
-
-func orEmpty(text []byte) json.RawMessage {
-	if len(text) == 0 {
-		return json.RawMessage("{}")
-	}
-	return text
 }

@@ -28,10 +28,10 @@ func (s Subject) Show(path fieldpath.Path, value []byte) string {
 	if value == nil {
 		return "(gone)"
 	}
-	if s.Hidden(path) {
-		return hiddenText
+	if shown := s.Visible(path, value); shown != nil {
+		return string(bytes.TrimSpace(shown))
 	}
-	return string(bytes.TrimSpace(visible(path, value)))
+	return hiddenText
 }
 
 // Visible returns the part of a field's value that is shown, nil for none.
@@ -39,7 +39,10 @@ func (s Subject) Visible(path fieldpath.Path, value []byte) []byte {
 	if value == nil || s.Hidden(path) {
 		return nil
 	}
-	return visible(path, value)
+	if hidden := ownership.LastAppliedPath(); ownership.HasPrefix(hidden, path) { // the value contains the annotation
+		return without(value, hidden[len(path):])
+	}
+	return value
 }
 
 // Hidden reports whether a field's value is hidden completely. That is the case for the last-applied annotation, and for the
@@ -64,15 +67,6 @@ func harmless(path fieldpath.Path) bool {
 	default:
 		return false
 	}
-}
-
-// visible returns a value, which is part of an object or a manifest, without the last-applied annotation.
-func visible(path fieldpath.Path, value []byte) []byte {
-	hidden := ownership.LastAppliedPath()
-	if !ownership.HasPrefix(hidden, path) {
-		return value
-	}
-	return without(value, hidden[len(path):])
 }
 
 // Masked returns an object for printing: a Secret without its contents, any other object unchanged.

@@ -44,8 +44,9 @@ func stripped(t *testing.T, annotations, entries, live, spec string) (after stri
 		{Name: "edited", Fields: []string{".spec.minReadySeconds"}, Writers: []string{"tuner"}, Edit: "apply"},
 		{Name: "kept", Fields: []string{".spec.revisionHistoryLimit"}, Writers: []string{"tuner"}},
 	}
-	reader := source.Reader{Cluster: genericclioptions.NewConfigFlags(false), Configuration: configuration}
-	objects, err := reader.Live(t.Context(), resource.FilenameOptions{Filenames: []string{file}})
+	objects, err := source.Reader{
+		Cluster: genericclioptions.NewConfigFlags(false), Configuration: configuration, Files: resource.FilenameOptions{Filenames: []string{file}},
+	}.Live(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

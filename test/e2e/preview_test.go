@@ -63,9 +63,13 @@ func (n *namespace) previewAs(kubeconfig, stdin string, args []string) *previewe
 	}
 	reader := source.Reader{Cluster: flags, In: strings.NewReader(stdin), Configuration: config.Default()}
 	f := &previewed{namespace: n}
-	applications, gaps, err := reader.ReadApplications(n.Context(), source.Query{Files: resource.FilenameOptions{Filenames: []string{"-"}}}, resource.FilenameOptions{})
-	if err != nil || len(gaps) > 0 {
-		n.Fatal(err, gaps)
+	manifests, err := reader.Manifests(n.Context(), resource.FilenameOptions{Filenames: []string{"-"}})
+	if err != nil {
+		n.Fatal(err)
+	}
+	live, err := reader.Live(n.Context())
+	if err != nil {
+		n.Fatal(err)
 	}
 	restConfig, err := flags.ToRESTConfig()
 	if err != nil {
@@ -74,7 +78,11 @@ func (n *namespace) previewAs(kubeconfig, stdin string, args []string) *previewe
 	if options.Installation, err = installation.Of(n.Context(), restConfig); err != nil {
 		n.Fatal(err)
 	}
-	for _, a := range applications {
+	for _, manifest := range manifests {
+		a, err := live.Application(n.Context(), manifest)
+		if err != nil {
+			n.Fatal(err)
+		}
 		p, err := preview.Of(n.Context(), a, options)
 		if err != nil {
 			f.err = err
