@@ -100,7 +100,7 @@ func (c ObjectContext) AppliedValues(w Write) (text []byte, changed bool, err er
 	s.addInside((*Rule).remembers, w.Live, w.Incoming)
 	s.readValues()
 	s.readManagers()
-	text = c.encode(w, s.appliedNow())
+	text = encodeApplied(s.appliedNow(), w.Incoming)
 	is, found := w.Incoming.annotation(AppliedAnnotation).Bytes()
 	isManaged := len(EntriesFor(w.LiveEntries, AppliedPath())) > 0 || len(EntriesFor(w.IncomingEntries, AppliedPath())) > 0
 	changed = isManaged || !bytes.Equal(is, text)
@@ -140,11 +140,11 @@ func (s *search) setsNow(n *fieldtree.Node, path fieldpath.Path) bool {
 	return s.inIncoming.Of(n) != nil && (unrecorded || s.declared(n, path).Manifest == Sets)
 }
 
-// encode returns the annotation, within the limits.
-func (c ObjectContext) encode(w Write, hashes map[string]map[string]string) []byte {
+// encodeApplied returns the annotation for an object, within the limits.
+func encodeApplied(hashes map[string]map[string]string, o Object) []byte {
 	text, err := json.Marshal(hashes)
 	size := len(AppliedAnnotation) + len(text)
-	for annotation := range w.Incoming.At("metadata", "annotations").Parts() {
+	for annotation := range o.At("metadata", "annotations").Parts() {
 		if annotation.Name() != AppliedAnnotation {
 			size += AnnotationSize(annotation)
 		}

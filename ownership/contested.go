@@ -102,7 +102,7 @@ func newSearch(c ObjectContext, w Write) *search {
 }
 
 // addMatching adds the fields of an entry that m matches to a tree. above is that of fieldtree.AddMatching.
-func addMatching[State any](to *fieldtree.Tree, e Entry, m fieldtree.Matcher[State], above func(*fieldtree.Node)) error {
+func addMatching(to *fieldtree.Tree, e Entry, m patternMatcher, above func(*fieldtree.Node)) error {
 	if err := fieldtree.AddMatching(to, e.Fields, m, above); err != nil {
 		return fmt.Errorf("%w: the field set of %s: %w", ErrManagedFields, e.Manager, err)
 	}

@@ -54,7 +54,7 @@ func (c ObjectContext) IsScale(path fieldpath.Path) bool {
 // creationTimestamp in other metadata, such as that of a pod template, if it is null or missing. API servers before Kubernetes
 // 1.34 return it as null, and managedFields contain it if a client has sent it as null, but it never has a value.
 //
-// The owner is that of Resolve, which decisions use, with four refinements:
+// The owner is the one that decisions use, with four refinements:
 //   - Other owns a field that was written by a client that no list of managers names. Decisions count it as Imperative.
 //   - Default owns a field that a client-side applier manages and that its last-applied configuration lacks. The API server
 //     records the fields that it adds to a new object for the manager that creates it.

@@ -42,7 +42,11 @@ func (w *fieldWalk) owner(f Field) (owned FieldOwner, by Entry) {
 		return FieldOwner{Kind: Autoscaler, By: w.context.Autoscaler}, through("scale")
 	}
 	if by := through("status"); by.Subresource != "" && inStatus(f.Path) {
-		return w.context.statusWriter(by.Manager), by
+		owned = FieldOwner{Kind: Controller, By: by.Manager}
+		if matches(w.context.Managers.Imperative, by.Manager) {
+			owned.Kind = Imperative
+		}
+		return owned, by
 	}
 	named := slices.DeleteFunc(slices.Clone(f.Entries), Entry.isAnonymous)
 	of := managedField{path: f.Path, without: f.ownerWithoutEntry(len(named) == 0 && (len(f.Entries) > 0 || len(w.entries) == 0))}
@@ -83,15 +87,6 @@ func (f Field) asApplied() bool {
 
 // declaredAsIs reports whether live has the value of the last-applied configuration.
 func (f Field) declaredAsIs() bool { return f.Declared == Sets && f.DeclaredValue == nil }
-
-// statusWriter returns the owner of a field that a manager wrote through the status subresource: a controller, unless the
-// manager is listed as imperative.
-func (c ObjectContext) statusWriter(manager string) FieldOwner {
-	if matches(c.Managers.Imperative, manager) {
-		return FieldOwner{Kind: Imperative, By: manager}
-	}
-	return FieldOwner{Kind: Controller, By: manager}
-}
 
 // isAnonymous reports whether the entry stands for managers that are not recorded: those whose entries exceeded the API
 // server's maximum number of entries, or those that wrote before the first server-side apply (capmanagers.go and

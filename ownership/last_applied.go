@@ -2,6 +2,7 @@ package ownership
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -146,12 +147,9 @@ func (m Manifests) on(path, alias, atomic fieldpath.Path) Declared {
 	if !m.Recorded {
 		return Declared{Manifest: setsIf(!isGone && (changed || m.gains(managed)))} // another webhook may have restored the value
 	}
-	declared := Declared{Manifest: declarationIn(m.manifest, path), Base: declarationIn(m.base, path)}
-	if alias != nil && declared.Manifest == Lacks {
-		declared.Manifest = declarationIn(m.manifest, alias)
-	}
-	if alias != nil && declared.Base == Lacks {
-		declared.Base = declarationIn(m.base, alias)
+	declared := Declared{
+		Manifest: cmp.Or(declarationIn(m.manifest, path), declarationIn(m.manifest, alias)),
+		Base:     cmp.Or(declarationIn(m.base, path), declarationIn(m.base, alias)),
 	}
 	if m.sameText() && changed && declared.Manifest == Lacks && len(is) > 0 {
 		declared.Manifest = Sets // kubectl diff sends a write without the annotation's update
@@ -169,13 +167,13 @@ func (m Manifests) Unsent() bool { return m.Recorded && m.sameText() }
 
 func (m Manifests) sameText() bool { return bytes.Equal(m.manifest.Document(), m.base.Document()) }
 
-// declarationIn returns how a manifest declares the field at path.
+// declarationIn returns how a manifest declares the field at path, Lacks without a path.
 func declarationIn(manifest *jsontree.Node, path fieldpath.Path) Declaration {
 	nearest, length := manifest.Nearest(path)
 	switch {
 	case nearest.IsNull(): // a null parent also clears the fields nested under it
 		return Clears
-	case length < len(path):
+	case length < len(path) || len(path) == 0:
 		return Lacks
 	default:
 		return Sets

@@ -19,7 +19,7 @@ const (
 )
 
 // Unknown is the owner of a field whose writer is not recorded: the object has no managedFields, or the API server has merged
-// the entries of several managers into one. ObjectContext.Fields returns it; Resolve, which decisions use, does not
+// the entries of several managers into one. ObjectContext.Fields returns it; decisions do not use it
 // (docs/decisions.md).
 const Unknown Owner = -1
 
@@ -37,14 +37,7 @@ func (o Owner) Decided() Owner {
 
 // String returns the owner's name in docs and messages.
 func (o Owner) String() string {
-	if name, ok := ownerNames[o]; ok {
-		return name
-	}
-	return "Unknown"
-}
-
-var ownerNames = map[Owner]string{
-	Default: "Default", Manifest: "Manifest", Imperative: "Imperative", Controller: "Controller", Autoscaler: "Autoscaler", Other: "Other",
+	return [...]string{"Other", "Unknown", "Default", "Manifest", "Imperative", "Controller", "Autoscaler"}[o-Other]
 }
 
 // FieldOwner is the owner of a field.

@@ -72,22 +72,16 @@ func sameSets(a, b Entry, but fieldpath.Path) bool {
 	if errLeft != nil || errRight != nil {
 		return false
 	}
-	parents := fieldpath.NewSet(but)
-	for n := 1; n < len(but); n++ {
-		parents.Insert(but[:n])
+	parents := fieldpath.NewSet()
+	for n := range but {
+		parents.Insert(but[:n+1])
 	}
 	return left.Difference(parents).Equals(right.Difference(parents))
 }
 
-// InOrder returns the entries in the order in which the API server stores them. If they are in this order, it returns the list
-// itself.
+// InOrder returns the entries in the order in which the API server stores them.
 func InOrder(entries []Entry) []Entry {
-	if slices.IsSortedFunc(entries, CompareEntries) {
-		return entries
-	}
-	sorted := slices.Clone(entries)
-	slices.SortStableFunc(sorted, CompareEntries)
-	return sorted
+	return slices.SortedStableFunc(slices.Values(entries), CompareEntries)
 }
 
 // SameTexts reports whether two lists of entries have the same texts in the same order.

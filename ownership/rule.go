@@ -23,9 +23,6 @@ const (
 // AnyWriter is the Rule.Writers element for every manager, including people and renamed appliers.
 const AnyWriter = "*"
 
-// coreGroup is the name of the core API group in a rule.
-const coreGroup = "core"
-
 // Rule assigns fields of objects to controllers. A controller owns such a field once it has written it.
 type Rule struct {
 	// Name identifies the rule.
@@ -53,7 +50,7 @@ type Rule struct {
 func (r *Rule) Matches(kind schema.GroupKind, namespace string, o Object) bool {
 	is := func(want, is string) bool { return want == "" || want == "*" || want == is }
 	isKind := func(k schema.GroupKind) bool {
-		return is(k.Group, cmp.Or(kind.Group, coreGroup)) && is(k.Kind, kind.Kind)
+		return is(k.Group, cmp.Or(kind.Group, "core")) && is(k.Kind, kind.Kind)
 	}
 	return (len(r.Kinds) == 0 || slices.ContainsFunc(r.Kinds, isKind)) && (len(r.Namespaces) == 0 || namespace != "" && matches(r.Namespaces, namespace)) &&
 		(r.Selector == nil || r.Selector.Matches(o.labels()))
