@@ -59,7 +59,7 @@ func (m Managers) readControlled(e Entry) bool {
 		return false
 	}
 	identifies := patternMatcher{accepts: func(end patternEnd) bool {
-		return end.rule == nil || slices.Contains(m.rules.rules, end.rule) && end.rule.isOpen() && !end.broad
+		return end.rule == nil || end.rule.isOpen() && !end.broad
 	}}
 	scale := &patternTree{}
 	if m.Scale != nil {

@@ -52,18 +52,3 @@ func ExampleObjectContext_Fields() {
 	// .spec.minReadySeconds=0 Default ""
 	// .spec.replicas=3 Imperative "kubectl"
 }
-
-// A pattern matches a field and the fields nested under it.
-func ExampleParsePattern() {
-	pattern, err := ownership.ParsePattern(`.spec.template.spec.containers[*].resources`)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	app := fieldpath.KeyByFields("name", "app")
-	fmt.Println(pattern.Matches(fieldpath.MakePathOrDie("spec", "template", "spec", "containers", app, "resources", "limits")))
-	fmt.Println(pattern.Matches(fieldpath.MakePathOrDie("spec", "template", "spec", "containers", app, "image")))
-	// Output:
-	// true
-	// false
-}

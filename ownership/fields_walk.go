@@ -38,24 +38,13 @@ type claim struct {
 	isMember bool
 }
 
-// isLeaf reports whether the position is a leaf field, given the parts that the object has there and the claims nested under it. A
-// parent of excluded fields is not.
-func (s position) isLeaf(parts []*jsontree.Node, nested []claim) bool {
-	switch {
-	case s.live == nil:
-		return len(nested) == 0
-	case len(parts) == 0:
-		return true
-	default:
-		return len(s.claims) > 0 && len(nested) == 0 && s.excluded == nil
-	}
-}
-
 // visit lists the fields at a position: those of the object in their order, then those that only managedFields contain.
 func (w *fieldWalk) visit(s position) {
 	nested := nestedIn(s.claims)
 	parts := w.partsOf(s.live)
-	if len(w.path) > 0 && s.isLeaf(parts, nested) {
+	// A leaf has no parts, or managedFields contain it and nothing nested under it. A parent of excluded fields is none.
+	isLeaf := s.live != nil && len(parts) == 0 || len(nested) == 0 && (s.live == nil || len(s.claims) > 0 && s.excluded == nil)
+	if len(w.path) > 0 && isLeaf {
 		w.found = append(w.found, w.field(s))
 		parts = nil
 	}

@@ -10,19 +10,14 @@ import (
 )
 
 // Rules are the rules of a configuration. If several assign a field to one of its managers, the first decides. They are immutable.
-type Rules struct {
-	list []*Rule
-	tree *patternTree // of the patterns of all rules
-}
+type Rules struct{ list []*Rule }
 
-// NewRules compiles rules, in the order in which they decide.
-func NewRules(list ...Rule) Rules {
-	r := Rules{tree: &patternTree{}}
+// NewRules returns rules in the order in which they decide.
+func NewRules(list ...Rule) (r Rules) {
 	for i := range list {
 		rule := list[i]
 		rule.order = i
 		r.list = append(r.list, &rule)
-		r.tree.add(&rule, rule.Fields...)
 	}
 	return r
 }
@@ -38,16 +33,16 @@ func (r Rules) For(kind schema.GroupKind, namespace string, o Object) (of Object
 			of.rules = append(of.rules, rule)
 		}
 	}
-	if len(of.rules) > 0 {
-		of.start = append(of.start, r.tree)
-	}
 	text, _ := o.ControllerFields()
 	fields, unread := ParseControllerFields(text)
 	if len(fields) > 0 {
-		own := &Rule{Name: ControllerFieldsAnnotation, Fields: fields, order: math.MaxInt}
-		tree := &patternTree{}
-		tree.add(own, fields...)
-		of.rules, of.start = append(of.rules, own), append(of.start, tree)
+		of.rules = append(of.rules, &Rule{Name: ControllerFieldsAnnotation, Fields: fields, order: math.MaxInt})
+	}
+	if len(of.rules) > 0 {
+		of.start = []*patternTree{{}}
+	}
+	for _, rule := range of.rules {
+		of.start[0].add(rule, rule.Fields...)
 	}
 	return of, unread
 }
@@ -55,12 +50,12 @@ func (r Rules) For(kind schema.GroupKind, namespace string, o Object) (of Object
 // ObjectRules are the rules for one object. The zero value has none.
 type ObjectRules struct {
 	rules []*Rule
-	start []*patternTree // which may have patterns of other rules
+	start []*patternTree // of their patterns, nil without rules
 }
 
 // matcher returns a matcher of the fields of those rules that are accepted.
 func (o ObjectRules) matcher(meter Meter, accepts func(*Rule) bool) patternMatcher {
-	return patternMatcher{start: o.start, meter: meter, accepts: func(end patternEnd) bool { return slices.Contains(o.rules, end.rule) && accepts(end.rule) }}
+	return patternMatcher{start: o.start, meter: meter, accepts: func(end patternEnd) bool { return accepts(end.rule) }}
 }
 
 // covering returns the rules that assign a field, in their order. If the meter ends the work, the result is not valid.
