@@ -76,92 +76,121 @@ func (c *choices) oneIn(n int) bool { return c.upTo(n) == n-1 }
 
 // inputs derives a base, a manifest and a live object. All of them start as the whole object, the base and the manifest without
 // most of the fields that users do not write. Then each is changed independently.
-func (c *choices) inputs(o sample) (base, manifest, live map[string]any) {
-	written := c.thinned(o.decoded, o.place, 3)
-	mutated := func(value map[string]any, most int) map[string]any {
-		value = runtime.DeepCopyJSON(normal(value))
-		for range c.upTo(most + 1) {
-			c.mutate(value, o.place, o.decoded)
-		}
-		return value
-	}
-	base = mutated(written, 4)
-	manifest = mutated(base, 5)
+func (c *choices) inputs(o sample) (base, manifest, live any) {
+	written := c.varied(o.decoded, o.place, 3, nil)
+	base = c.varied(written, o.place, 20, nil)
+	manifest = c.varied(base, o.place, 15, nil)
 	if c.oneIn(3) {
-		manifest = mutated(written, 4)
+		manifest = c.varied(written, o.place, 15, nil)
 	}
-	return base, manifest, mutated(o.decoded, 5)
+	return base, manifest, c.varied(o.decoded, o.place, 20, nil)
 }
 
-// normal returns a copy with int64 and float64 numbers only, as DeepCopyJSON requires.
-func normal(value map[string]any) map[string]any {
-	out, ok := normalValue(value).(map[string]any)
-	if !ok {
-		panic("an object is an object")
-	}
-	return out
-}
-
-func normalValue(value any) any {
+// varied returns a value with changes, on average to one in the given number of its parts; one in 3 only removes parts. The keys of an
+// element stay.
+func (c *choices) varied(value any, place schema.Schema, one int, keys []string) any {
 	switch v := value.(type) {
 	case map[string]any:
-		out := make(map[string]any, len(v))
-		for name, inner := range v {
-			out[name] = normalValue(inner)
+		out := map[string]any{}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			isKept := slices.Contains(keys, name) || keys == nil && slices.Contains([]string{"metadata", "spec", "template"}, name)
+			switch {
+			case isKept && !isContainer(v[name]):
+				out[name] = v[name]
+			case !isKept && c.oneIn(one):
+				if changed, ok := c.changed(v[name]); ok && one > 3 {
+					out[name] = changed
+				}
+			default:
+				out[name] = c.varied(v[name], place.Field(name), one, nil)
+			}
+		}
+		if one > 3 && c.oneIn(4*one) {
+			out["new"] = "new"
 		}
 		return out
 	case []any:
-		out := make([]any, len(v))
-		for i, inner := range v {
-			out[i] = normalValue(inner)
-		}
-		return out
-	case float64:
-		if v == float64(int64(v)) {
-			return int64(v)
-		}
-		return v
+		return c.variedList(v, place, one)
 	default:
-		return v
+		return value
 	}
 }
 
-// thinned returns an object without some of its members, on average one in the given number.
-func (c *choices) thinned(value map[string]any, place schema.Schema, one int) map[string]any {
-	out := map[string]any{}
-	for _, name := range slices.Sorted(maps.Keys(value)) {
-		if name == "status" || !slices.Contains([]string{"name", "metadata", "spec", "apiVersion", "kind", "template"}, name) && c.oneIn(one) {
-			continue
-		}
-		out[name] = value[name]
-		field := place.Field(name)
-		switch inner := value[name].(type) {
-		case map[string]any:
-			out[name] = c.thinned(inner, field, one)
-		case []any:
-			if strategy := field.Strategy(); strategy.List == schema.MergeByKey {
-				out[name] = c.thinnedList(inner, field, one)
-			}
-		}
-	}
-	return out
+func isContainer(value any) bool {
+	_, isObject := value.(map[string]any)
+	_, isList := value.([]any)
+	return isObject || isList
 }
 
-func (c *choices) thinnedList(list []any, field schema.Schema, one int) []any {
-	out := []any{}
+// changed returns another value for a field; ok is false if it is removed.
+func (c *choices) changed(value any) (changed any, ok bool) {
+	switch c.upTo(4) {
+	case 0:
+		return nil, false
+	case 1:
+		return nil, true
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		return map[string]any{}, true
+	case []any:
+		return []any{}, true
+	case string:
+		return []any{v + "x", "other", float64(c.upTo(70000)), "é\"\\<", ""}[c.upTo(5)], true
+	case float64:
+		return v + float64(1+c.upTo(3)), true
+	case bool:
+		return !v, true
+	default:
+		return "was null", true
+	}
+}
+
+func (c *choices) variedList(list []any, place schema.Schema, one int) any {
+	out, strategy := []any{}, place.Strategy()
 	for _, element := range list {
-		if c.oneIn(one) {
-			continue
+		switch {
+		case c.oneIn(one):
+		case strategy.List == schema.ReplaceList && one > 3 && c.oneIn(one):
+			out = append(out, "other")
+		case strategy.List == schema.MergeByKey:
+			out = append(out, c.varied(element, place.Element(), one, strategy.Keys))
+		default:
+			out = append(out, element)
 		}
-		object, ok := element.(map[string]any)
-		if !ok {
-			continue
-		}
-		thin := c.thinned(object, field.Element(), one)
-		for _, key := range field.Strategy().Keys {
-			thin[key] = object[key]
-		}
-		out = append(out, thin)
+	}
+	if one > 3 && len(list) > 0 && c.oneIn(one/3) && !isNew(list, strategy) {
+		out = slices.Insert(out, c.upTo(len(out)+1), renamed(list[0], strategy))
+	}
+	if one > 3 && c.oneIn(one/3) {
+		slices.Reverse(out)
 	}
 	return out
+}
+
+// renamed returns a new element like another one.
+func renamed(element any, strategy schema.Strategy) any {
+	object, ok := element.(map[string]any)
+	if !ok {
+		return "new"
+	}
+	object = maps.Clone(object)
+	for _, key := range strategy.Keys {
+		if _, isNumber := object[key].(float64); isNumber {
+			object[key] = 65000.0
+		} else {
+			object[key] = "new"
+		}
+	}
+	return object
+}
+
+// isNew reports whether a list that merges has a new element already.
+func isNew(list []any, strategy schema.Strategy) bool {
+	return slices.ContainsFunc(list, func(element any) bool {
+		if object, ok := element.(map[string]any); ok && strategy.List == schema.MergeByKey {
+			return object[strategy.Keys[0]] == "new" || object[strategy.Keys[0]] == 65000.0
+		}
+		return element == "new"
+	})
 }
