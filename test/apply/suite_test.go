@@ -4,24 +4,18 @@ package apply_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"strings"
 	"testing"
-	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
-
-// patience is the timeout for anything that another process does.
-const patience = 60 * time.Second
 
 // controlPlane is shared by the tests, which run in parallel, each in its own namespace.
 var controlPlane struct {
@@ -42,7 +36,10 @@ func prepare(ctx context.Context, started *controlplane.ControlPlane) (err error
 	if controlPlane.client, err = client.New(config, client.Options{}); err != nil {
 		return fmt.Errorf("creating a client: %w", err)
 	}
-	return defineGadgets(ctx)
+	if err := kubectl(ctx, objects.CRD("apply.example.com", "Gadget", gadgets), "apply", "-f", "-"); err != nil {
+		return err
+	}
+	return kubectl(ctx, "", "wait", "--for=condition=Established", "crd/gadgets.apply.example.com", "--timeout=60s")
 }
 
 // gadgets is the version of a CRD with lists of every type. kubectl apply ignores these types: it has no Go type for the kind, and sends a JSON
@@ -75,25 +72,12 @@ const gadgets = `
               free: {type: object, x-kubernetes-preserve-unknown-fields: true}
 `
 
-// defineGadgets installs the CRD and waits until the API server serves it.
-func defineGadgets(ctx context.Context) error {
-	definition := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(objects.CRD("apply.example.com", "Gadget", gadgets)), &definition.Object); err != nil {
-		return fmt.Errorf("parsing the CRD: %w", err)
-	}
-	if err := controlPlane.client.Create(ctx, definition); err != nil {
-		return fmt.Errorf("creating the CRD: %w", err)
-	}
-	var last error
-	served := func(ctx context.Context) (bool, error) {
-		list := &unstructured.UnstructuredList{}
-		list.SetAPIVersion("apply.example.com/v1")
-		list.SetKind("GadgetList")
-		last = controlPlane.client.List(ctx, list)
-		return last == nil, nil
-	}
-	if err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, patience, true, served); err != nil {
-		return fmt.Errorf("waiting for the CRD: %w", errors.Join(err, last))
+// kubectl runs a command.
+func kubectl(ctx context.Context, stdin string, args ...string) error {
+	cmd := exec.CommandContext(ctx, controlPlane.started.Kubectl, args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("kubectl %s: %w\n%s", strings.Join(args, " "), err, output)
 	}
 	return nil
 }
