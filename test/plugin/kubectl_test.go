@@ -17,20 +17,7 @@ func TestKubectlFindsAndCompletesThePlugin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bin := t.TempDir()
-	build := exec.Command("go", "build", "-o", filepath.Join(bin, "kubectl-handoff"), "./cmd/kubectl-handoff")
-	build.Dir = root
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
-	script, err := os.ReadFile(filepath.Join(root, "manifests", "krew", "kubectl_complete-handoff"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(bin, "kubectl_complete-handoff"), script, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	path := bin + ":" + filepath.Dir(cluster.controlPlane.Kubectl) + ":" + os.Getenv("PATH")
+	path := filepath.Join(root, "bin") + ":" + filepath.Dir(cluster.controlPlane.Kubectl) + ":" + os.Getenv("PATH") // see make build
 	for line, want := range map[string]string{
 		"handoff explain deployment/web .spec.replicas -n shop": "`.spec.replicas` is 7: HorizontalPodAutoscaler `web` set it through /scale at TIME; " +
 			"the last-applied manifest sets 3; an apply would set 3 (handoff: keeps 7)",

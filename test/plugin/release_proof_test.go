@@ -77,90 +77,55 @@ func (r released) with(byHand bool, before []string, after ...string) released {
 
 // releaseCases returns the test cases, by description.
 func releaseCases() map[string]released {
-	scaled := []string{"autoscale deployment web --min=7 --max=20", "wait --for=jsonpath={.spec.replicas}=7 deployment web"}
+	scaledByHand := []string{applied, "scale deployment web --replicas=7"}
 	still := replicas
 	still.value = "3"
-	surge := released{
-		object: "deployment/web", field: ".spec.strategy.rollingUpdate.maxSurge", value: "5", want: `"25%"`,
-		manifest: workloadPrefix + "  strategy:\n    rollingUpdate:\n      maxSurge: 2" + workloadSuffix,
-		before:   []string{applied, `patch deployment web -p {"spec":{"strategy":{"rollingUpdate":{"maxSurge":5}}}}`}, after: []string{applied},
-		byHand: true,
-	}
-	surgeServerSide := surge.with(false, []string{serverSide}, serverSide)
-	surgeServerSide.value = "2"
 	resourcesServerSide := resources.with(false, []string{serverSide}, serverSide)
 	resourcesServerSide.value = `{"requests":{"cpu":"100m"}}`
 	gadget := released{
-		object: "gadget/web", field: ".spec.pool.size", value: "5", want: "", byHand: true,
+		object: "gadget/web", field: ".spec.pool.size", value: "5", want: "",
 		manifest: "apiVersion: shop.example.com/v1\nkind: Gadget\nmetadata: {name: web}\nspec:\n  pool:\n    size: 3\n  zone: a\n",
-		before:   []string{applied, `patch gadget web --type=merge -p {"spec":{"pool":{"size":5}}}`}, after: []string{applied},
 	}
-	gadgetServerSide := gadget.with(false, []string{serverSide}, serverSide)
-	gadgetServerSide.value = "3"
-	side := released{object: "deployment/web", field: `.spec.template.spec.containers[name="side"]`, value: `"side"`, manifest: workload}
+	gadgetApplied := gadget
+	gadgetApplied.value = "3"
 	return map[string]released{
-		"client-side, scaled by the autoscaler":             replicas.with(true, slices.Concat([]string{applied}, scaled), applied),
-		"client-side, scaled by a user":                     replicas.with(true, []string{applied, "scale deployment web --replicas=7"}, applied),
-		"client-side, twice":                                replicas.with(true, []string{applied, "scale deployment web --replicas=7"}, applied, applied),
-		"client-side, as the manifest has it":               still.with(true, []string{applied}, applied),
-		"client-side, the resources of a container":         resources.with(true, []string{applied, cpuPatch}, applied),
-		"client-side, a whole container":                    side.with(true, []string{applied}, applied),
-		"client-side, a field with an emptied parent":       surge,
-		"client-side, an annotation":                        annotationOf(workload),
-		"client-side, a custom resource":                    gadget,
-		"client-side, data of a Secret":                     secret(),
-		"server-side, as the manifest has it":               still.with(false, []string{serverSide}, serverSide),
-		"server-side, twice":                                still.with(false, []string{serverSide}, serverSide, serverSide),
-		"server-side, with an autoscaler":                   still.with(false, []string{serverSide, scaled[0][:len("autoscale deployment web --min=")] + "1 --max=20"}, serverSide),
-		"server-side, the resources of a container":         resourcesServerSide,
-		"server-side, a field with an emptied parent":       surgeServerSide,
-		"server-side, a custom resource":                    gadgetServerSide,
-		"client-side, then server-side, a custom resource":  gadgetServerSide.with(false, []string{applied}, serverSide),
-		"server-side, a custom resource, scaled":            gadgetScaled(gadget),
-		"client-side, then server-side without the field":   still.with(false, []string{applied}, serverSide, serverSide),
-		"client-side, then server-side, a container":        resourcesMigrated(),
+		"client-side, scaled by the autoscaler": replicas.with(true, []string{
+			applied, "autoscale deployment web --min=7 --max=20", "wait --for=jsonpath={.spec.replicas}=7 deployment web",
+		}, applied),
+		"client-side, scaled by a user, twice":      replicas.with(true, scaledByHand, applied, applied),
+		"client-side, the resources of a container": resources.with(true, []string{applied, cpuPatch}, applied),
+		"client-side, a whole container": released{
+			object: "deployment/web", field: `.spec.template.spec.containers[name="side"]`, value: `"side"`, manifest: workload,
+		}.with(true, []string{applied}, applied),
+		"client-side, a field with an emptied parent": released{
+			object: "deployment/web", field: ".spec.strategy.rollingUpdate.maxSurge", value: "5", want: `"25%"`,
+			manifest: workloadPrefix + "  strategy:\n    rollingUpdate:\n      maxSurge: 2" + workloadSuffix,
+		}.with(true, []string{applied, `patch deployment web -p {"spec":{"strategy":{"rollingUpdate":{"maxSurge":5}}}}`}, applied),
+		"client-side, an annotation": released{
+			object: "deployment/web", field: `.metadata.annotations["example.com/team"]`, value: `"back"`, manifest: workload, want: "",
+		}.with(true, []string{applied, "annotate deployment web example.com/team=back --overwrite"}, applied),
+		"client-side, a custom resource": gadget.with(true, []string{applied, `patch gadget web --type=merge -p {"spec":{"pool":{"size":5}}}`}, applied),
+		"client-side, data of a Secret": released{
+			object: "secret/web", field: ".data.token", value: `"bmV3"`, want: "",
+			manifest: "apiVersion: v1\nkind: Secret\nmetadata: {name: web}\ndata:\n  token: b2xk\n  user: bWU=\n",
+		}.with(true, []string{applied, `patch secret web -p {"data":{"token":"bmV3"}}`}, applied),
+		"server-side, with an autoscaler, twice":    still.with(false, []string{serverSide, "autoscale deployment web --min=1 --max=20"}, serverSide, serverSide),
+		"server-side, the resources of a container": resourcesServerSide,
+		"server-side, a custom resource":            gadgetApplied.with(false, []string{serverSide}, serverSide),
+		// The managedFields entry of /scale contains the field, but not its parents.
+		"server-side, a custom resource, scaled":            gadget.with(false, []string{serverSide, "scale gadget web --replicas=5"}, serverSide),
+		"client-side, then server-side, a custom resource":  gadgetApplied.with(false, []string{applied}, serverSide),
+		"client-side, then server-side, a container":        resourcesServerSide.with(false, []string{applied}, serverSide),
 		"server-side after client-side":                     still.with(false, []string{applied, serverSide}, serverSide),
 		"server-side after client-side, back to the former": still.with(false, []string{applied, serverSide}, applied),
 		"client-side after server-side":                     still.with(false, []string{serverSide, applied}, applied, serverSide),
-		"edited by a user, including the annotation":        edited(still),
+		// A user's fields and the annotation are in one managedFields entry, as after a kubectl edit of both.
+		"edited by a user, including the annotation": still.with(false, []string{
+			applied, "scale deployment web --replicas=9",
+			`annotate deployment web --overwrite --field-manager=kubectl-edit kubectl.kubernetes.io/last-applied-configuration={"spec":{"replicas":9}}`,
+			`patch deployment web --field-manager=kubectl-edit -p {"spec":{"replicas":3}}`, "apply -f MANIFEST --field-manager=kubectl-edit",
+		}, serverSide),
 	}
-}
-
-func annotationOf(manifest string) released {
-	return released{
-		object: "deployment/web", field: `.metadata.annotations["example.com/team"]`, value: `"back"`, manifest: manifest, want: "", byHand: true,
-		before: []string{applied, "annotate deployment web example.com/team=back --overwrite"}, after: []string{applied},
-	}
-}
-
-func secret() released {
-	return released{
-		object: "secret/web", field: ".data.token", value: `"bmV3"`, want: "", byHand: true,
-		manifest: "apiVersion: v1\nkind: Secret\nmetadata: {name: web}\ndata:\n  token: b2xk\n  user: bWU=\n",
-		before:   []string{applied, `patch secret web -p {"data":{"token":"bmV3"}}`}, after: []string{applied},
-	}
-}
-
-// gadgetScaled has a managedFields entry of /scale, which contains the field but not its parents.
-func gadgetScaled(r released) released {
-	r = r.with(false, []string{serverSide, "scale gadget web --replicas=5"}, serverSide)
-	return r
-}
-
-func resourcesMigrated() released {
-	r := resources.with(false, []string{applied}, serverSide)
-	r.value = `{"requests":{"cpu":"100m"}}`
-	return r
-}
-
-// edited has a user's fields and the annotation in one managedFields entry, as after a kubectl edit of both.
-func edited(r released) released {
-	return r.with(false, []string{
-		applied, "scale deployment web --replicas=9",
-		`annotate deployment web --overwrite --field-manager=kubectl-edit kubectl.kubernetes.io/last-applied-configuration={"spec":{"replicas":9}}`,
-		`patch deployment web --field-manager=kubectl-edit -p {"spec":{"replicas":3}}`,
-		"apply -f MANIFEST --field-manager=kubectl-edit",
-	}, serverSide)
 }
 
 func TestReleasedFieldSurvivesTheNextApply(t *testing.T) {
@@ -182,7 +147,9 @@ func TestReleasedFieldSurvivesTheNextApply(t *testing.T) {
 				t.Fatal(said)
 			}
 			r.wantReleased(t, yards["released"])
-			deleteLines(t, said, before, after)
+			if err := os.WriteFile(after, []byte(deleteLines(t, said, before, r.manifest)), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			r.play(t, yards["released"], after, r.after)
 			if got := r.valueIn(t, yards["released"]); got != r.value {
 				t.Errorf("released: %s is %s, want %s", r.field, got, r.value)
@@ -234,29 +201,25 @@ func files(t *testing.T, manifest string) (before, after string) {
 	return before, after
 }
 
-// deleteLines deletes the lines that the output of release lists.
-func deleteLines(t *testing.T, output, before, after string) {
+// deleteLines returns a manifest without the lines that the output of release lists. The dash of a list element stays if its first
+// field is deleted, but not the element.
+func deleteLines(t *testing.T, output, file, text string) string {
 	t.Helper()
-	text, err := os.ReadFile(before)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.SplitAfter(string(text), "\n")
-	listed := regexp.MustCompile(regexp.QuoteMeta(before)+`:(\d+)(?:-(\d+))?: delete`).FindAllStringSubmatch(output, -1)
+	lines := strings.SplitAfter(text, "\n")
+	listed := regexp.MustCompile(regexp.QuoteMeta(file)+`:(\d+)(?:-(\d+))?: delete "(-?)`).FindAllStringSubmatch(output, -1)
 	if listed == nil {
 		t.Fatalf("no lines are listed:\n%s", output)
 	}
 	for _, one := range slices.Backward(listed) {
 		first, _ := strconv.Atoi(one[1])
-		last := first
-		if one[2] != "" {
-			last, _ = strconv.Atoi(one[2])
+		last, _ := strconv.Atoi(one[2])
+		var rest []string
+		if dash := strings.Index(lines[first-1], "- "); one[3] == "" && dash >= 0 && strings.TrimSpace(lines[first-1][:dash]) == "" {
+			rest = []string{lines[first-1][:dash] + "-\n"}
 		}
-		lines = slices.Delete(lines, first-1, last)
+		lines = slices.Replace(lines, first-1, max(first, last), rest...)
 	}
-	if err := os.WriteFile(after, []byte(strings.Join(lines, "")), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	return strings.Join(lines, "")
 }
 
 func (r released) play(t *testing.T, yard, manifest string, steps []string) {
@@ -336,8 +299,13 @@ func pathOf(t *testing.T, field string) fieldpath.Path {
 // objectIn returns the object without status and server-generated metadata.
 func (r released) objectIn(t *testing.T, yard string) map[string]any {
 	t.Helper()
+	return content(t, strings.ReplaceAll(string(r.live(t, yard).Text()), yard, "YARD"))
+}
+
+// content returns an object without status and server-generated metadata.
+func content(t *testing.T, text string) map[string]any {
+	t.Helper()
 	var o map[string]any
-	text := strings.ReplaceAll(string(r.live(t, yard).Text()), yard, "YARD")
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		t.Fatal(err)
 	}

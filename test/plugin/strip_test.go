@@ -6,7 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -41,14 +41,6 @@ spec:
 
 func bowManifest(name, replicas string, round int) string {
 	return strings.NewReplacer("NAME", name, "REPLICAS", replicas, "ROUND", strconv.Itoa(round)).Replace(bow)
-}
-
-// newStripNamespace returns a new namespace.
-func newStripNamespace(t *testing.T) string {
-	t.Helper()
-	name := "strip-" + strings.ToLower(strings.NewReplacer("/", "-", "_", "-", "Test", "").Replace(t.Name()))
-	must(t, "create", "namespace", name)
-	return name
 }
 
 // must runs kubectl.
@@ -99,90 +91,70 @@ func appliedText(t *testing.T, manifest string, args ...string) (replicas string
 	return string(out), nil
 }
 
-func TestStripPreventsConflictsOfServerSideApply(t *testing.T) {
-	ns := newStripNamespace(t)
-	if _, err := appliedText(t, bowManifest("web", "3", 0), "--server-side", "-n", ns); err != nil {
-		t.Fatal(err)
+// TestStripKeepsTheAutoscalersReplicas strips manifests with changing replicas, and applies them. An autoscaler that never had to
+// scale does not manage the replicas: an apply without them would default them to 1, so strip sets them.
+func TestStripKeepsTheAutoscalersReplicas(t *testing.T) {
+	const serverSide, clientSide = "--server-side", "--server-side=false"
+	without := func(manifest string) string {
+		return regexp.MustCompile(`  replicas: .*\n`).ReplaceAllString(manifest, "")
 	}
-	autoscaleTo(t, ns, "web", "7")
-	if _, err := appliedText(t, bowManifest("web", "3", 0), "--server-side", "-n", ns); err == nil || !strings.Contains(err.Error(), "conflict") {
-		t.Fatalf("want a conflict without strip, got %v", err)
-	}
-	for round := range 25 {
-		manifest := bowManifest("web", "3", round)
-		out, errOut := stripped(t, manifest, "-n", ns)
-		if want := strings.Replace(manifest, "  replicas: 3 # enough\n", "", 1); out != want {
-			t.Fatalf("want\n%s\ngot\n%s", want, out)
-		}
-		if want := "standard input: deployment.apps/web: dropped .spec.replicas, owned by HorizontalPodAutoscaler/web\n"; errOut != want {
-			t.Fatalf("want %q, got %q", want, errOut)
-		}
-		if replicas, err := appliedText(t, out, "--server-side", "-n", ns); replicas != "7" || err != nil {
-			t.Fatalf("round %d: %s replicas, %v", round, replicas, err)
-		}
+	for sentence, c := range map[string]struct {
+		mode, scaled string
+		release      bool
+		// fails is a manifest whose apply fails, or results in other replicas.
+		fails string
+	}{
+		"server-side, scaled":     {serverSide, "7", false, bowManifest("web", "3", 9)},
+		"server-side, not scaled": {serverSide, "3", false, without(bowManifest("web", "3", 9))},
+		"client-side, not scaled": {clientSide, "3", false, without(bowManifest("web", "3", 9))},
+		"server-side, released":   {serverSide, "3", true, bowManifest("web", "5", 9)},
+		"client-side, released":   {clientSide, "3", true, bowManifest("web", "5", 9)},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			ns := newYard(t, "strip")
+			if _, err := appliedText(t, bowManifest("web", "3", 0), c.mode, "-n", ns); err != nil {
+				t.Fatal(err)
+			}
+			autoscaleTo(t, ns, "web", c.scaled)
+			if c.release {
+				if out := handoff(t, cluster.controlPlane.Kubeconfig, "release deployment/web .spec.replicas -n "+ns); !strings.Contains(out, "[exit code 0]") {
+					t.Fatal(out)
+				}
+			}
+			if replicas, err := appliedText(t, c.fails, c.mode, "-n", ns, "--dry-run=server"); err == nil && replicas == c.scaled {
+				t.Fatalf("without strip, %s replicas: this test shows nothing", replicas)
+			}
+			for round, replicas := range []string{"3", "5", "2", "3"} {
+				manifest := bowManifest("web", replicas, round)
+				want := bowManifest("web", "3", round)
+				if c.release || c.scaled != "3" {
+					want = without(manifest)
+				}
+				out, said := stripped(t, manifest, "-n", ns)
+				if out != want {
+					t.Fatalf("want\n%s\ngot\n%s", want, out)
+				}
+				if says := "dropped .spec.replicas, owned by HorizontalPodAutoscaler/web\n"; c.scaled != "3" && said != "standard input: deployment.apps/web: "+says {
+					t.Fatalf("got %q", said)
+				}
+				if got, err := appliedText(t, out, c.mode, "-n", ns); got != c.scaled || err != nil {
+					t.Fatalf("round %d: %s replicas, %v", round, got, err)
+				}
+			}
+		})
 	}
 }
 
-// An autoscaler that never had to scale does not manage the replicas: an apply without them deletes them, and they default to 1.
-func TestStripSetsWhatOnlyTheManifestManages(t *testing.T) {
-	ns := newStripNamespace(t)
-	for _, mode := range [][]string{{"--server-side"}, {"--server-side=false"}} {
-		name := "web-" + strings.NewReplacer("--server-side=false", "client", "--server-side", "server").Replace(mode[0])
-		args := slices.Concat(mode, []string{"-n", ns})
-		if _, err := appliedText(t, bowManifest(name, "3", 0), args...); err != nil {
-			t.Fatal(err)
-		}
-		autoscaleTo(t, ns, name, "3")
-		for round, replicas := range []string{"3", "5", "2"} {
-			out, _ := stripped(t, bowManifest(name, replicas, round), "-n", ns)
-			if want := bowManifest(name, "3", round); out != want {
-				t.Fatalf("want\n%s\ngot\n%s", want, out)
-			}
-			if replicas, err := appliedText(t, out, args...); replicas != "3" || err != nil {
-				t.Fatalf("%s: round %d: %s replicas, %v", mode, round, replicas, err)
-			}
-		}
-		without := strings.Replace(bowManifest(name, "3", 9), "  replicas: 3 # enough\n", "", 1)
-		if replicas, err := appliedText(t, without, slices.Concat(args, []string{"--dry-run=server"})...); replicas != "1" || err != nil {
-			t.Errorf("%s: an apply without replicas results in %s, %v: this test shows nothing", mode, replicas, err)
-		}
-	}
-}
-
-// After kubectl handoff release, strip drops the field, and neither kind of apply deletes it.
-func TestStripDropsReleasedFields(t *testing.T) {
-	ns := newStripNamespace(t)
-	for name, mode := range map[string]string{"client": "--server-side=false", "server": "--server-side"} {
-		if _, err := appliedText(t, bowManifest(name, "3", 0), mode, "-n", ns); err != nil {
-			t.Fatal(err)
-		}
-		autoscaleTo(t, ns, name, "3")
-		if out := handoff(t, cluster.controlPlane.Kubeconfig, "release deployment/"+name+" .spec.replicas -n "+ns); !strings.Contains(out, "[exit code 0]") {
-			t.Fatal(out)
-		}
-		for round := range 3 {
-			out, _ := stripped(t, bowManifest(name, "5", round), "-n", ns)
-			if strings.Contains(out, "replicas") {
-				t.Fatalf("not dropped:\n%s", out)
-			}
-			if replicas, err := appliedText(t, out, mode, "-n", ns); replicas != "3" || err != nil {
-				t.Fatalf("%s: round %d: %s replicas, %v", mode, round, replicas, err)
-			}
-		}
-	}
-}
-
-// stripProgram returns a directory with the plugin and a script that runs it with the given arguments.
+// stripProgram returns a script that runs the plugin, as make build has built it, with the given arguments.
 func stripProgram(t *testing.T, args string) (script string) {
 	t.Helper()
-	dir := t.TempDir()
-	plugin := filepath.Join(dir, "kubectl-handoff")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", plugin, "../../cmd/kubectl-handoff").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	root, err := controlplane.Root()
+	if err != nil {
+		t.Fatal(err)
 	}
-	script = filepath.Join(dir, "strip.sh")
+	script = filepath.Join(t.TempDir(), "strip.sh")
 	text := fmt.Sprintf("#!/bin/sh\nKUBECONFIG=%s KUBECACHEDIR=%s exec %s strip %s\n",
-		cluster.controlPlane.Kubeconfig, filepath.Join(cluster.controlPlane.Dir, "cache"), plugin, args)
+		cluster.controlPlane.Kubeconfig, filepath.Join(cluster.controlPlane.Dir, "cache"), filepath.Join(root, "bin", "kubectl-handoff"), args)
 	if err := os.WriteFile(script, []byte(text), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +162,7 @@ func stripProgram(t *testing.T, args string) (script string) {
 }
 
 func TestStripAsPostRendererOfHelm3(t *testing.T) {
-	ns := newStripNamespace(t)
+	ns := newYard(t, "strip")
 	root, err := controlplane.Root()
 	if err != nil {
 		t.Fatal(err)
@@ -221,11 +193,9 @@ func TestStripAsPostRendererOfHelm3(t *testing.T) {
 	helm(0, "install", "--post-renderer", script)
 	autoscaleTo(t, ns, "web", "7")
 	scaled := func() string { return must(t, "get", "-n", ns, "hpa", "web", "-o", "jsonpath={.status.lastScaleTime}") }
-	if err := eventuallyDiffers("", scaled); err != nil {
-		t.Fatal(err)
-	}
+	must(t, "wait", "-n", ns, "hpa", "web", "--for=jsonpath={.status.lastScaleTime}", "--timeout=60s")
 	before := scaled()
-	for round := 1; round <= 20; round++ {
+	for round := 1; round <= 10; round++ {
 		if got, want := helm(round, "upgrade", "--post-renderer", script), fmt.Sprintf("7 %d", round); got != want {
 			t.Fatalf("round %d: got %s, want %s", round, got, want)
 		}
@@ -234,22 +204,13 @@ func TestStripAsPostRendererOfHelm3(t *testing.T) {
 		t.Errorf("the autoscaler had to scale again: at %s, and at %s", before, after)
 	}
 	must(t, "delete", "hpa", "web", "-n", ns) // it would scale again at once
-	if got := helm(21, "upgrade"); got != "3 21" {
+	if got := helm(11, "upgrade"); got != "3 11" {
 		t.Errorf("without the post-renderer: got %s: this test shows nothing", got)
 	}
 }
 
-func eventuallyDiffers(from string, read func() string) error {
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(250 * time.Millisecond) {
-		if read() != from {
-			return nil
-		}
-	}
-	return fmt.Errorf("still %q", from)
-}
-
 func TestStripAsFunctionOfKustomize(t *testing.T) {
-	ns := newStripNamespace(t)
+	ns := newYard(t, "strip")
 	if _, err := appliedText(t, bowManifest("web", "3", 0), "--server-side", "-n", ns); err != nil {
 		t.Fatal(err)
 	}
