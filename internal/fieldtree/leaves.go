@@ -27,12 +27,12 @@ func (t *Tree) Has(path fieldpath.Path) bool {
 	n := &t.root
 	for _, element := range path {
 		key, err := keyOf(element)
-		if n = n.child(key); err != nil || n == nil {
+		if n = t.children[childKey{n, key}]; err != nil || n == nil {
 			return false
 		}
 		if n.Wanted {
 			return true
 		}
 	}
-	return n.below != nil
+	return n.isParent
 }

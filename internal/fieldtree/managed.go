@@ -14,17 +14,17 @@ var ErrElement = errors.New("a path element cannot be parsed")
 // Managed follows all paths through the field set of a managedFields entry (fieldsV1). It calls visit for each node whose path, or
 // a path nested under it, is in the set, with the subset under the node.
 func (t *Tree) Managed(set *jsontree.Node, visit func(n *Node, subset *jsontree.Node)) {
-	t.root.managed(set, visit)
+	t.managed(&t.root, set, visit)
 }
 
-func (n *Node) managed(set *jsontree.Node, visit func(*Node, *jsontree.Node)) {
-	if n.below == nil {
+func (t *Tree) managed(n *Node, set *jsontree.Node, visit func(*Node, *jsontree.Node)) {
+	if !n.isParent {
 		return
 	}
 	for part := range set.Parts() {
-		if c := n.child(part.Name()); c != nil {
+		if c := t.children[childKey{n, part.Name()}]; c != nil {
 			visit(c, part)
-			c.managed(part, visit)
+			t.managed(c, part, visit)
 		}
 	}
 }

@@ -18,14 +18,18 @@ import (
 // MaxDepth is the maximum number of elements in a path.
 const MaxDepth = jsontree.MaxDepth
 
-// manyChildren is the number of children above which a Node looks them up in a map.
-const manyChildren = 8
-
 // Tree is a set of paths.
 type Tree struct {
 	root  Node
 	nodes []*Node // by ID
-	spare []Node  // memory for the next nodes
+	// children finds the nodes of the elements that were added below others.
+	children map[childKey]*Node
+}
+
+// childKey is a node and an element below it, as serialized in managedFields: f:replicas.
+type childKey struct {
+	parent  *Node
+	element string
 }
 
 // Node is a path in a Tree, or a prefix of one.
@@ -37,16 +41,9 @@ type Node struct {
 	// Wanted reports whether the path was added, and is not only a prefix of other paths.
 	Wanted bool
 
-	depth  int32
-	key    string // Element as serialized in managedFields: f:replicas
-	parent *Node
-	below  *children // nil if there are none
-}
-
-// children are those of a node.
-type children struct {
-	list  []*Node
-	byKey map[string]*Node // if there are many
+	isParent bool
+	depth    int32
+	parent   *Node
 }
 
 // Nodes returns all nodes but the root, by ID.
@@ -74,10 +71,6 @@ func (t *Tree) AddUnwanted(path fieldpath.Path) *Node {
 	}
 	n := &t.root
 	for _, element := range path {
-		if c := n.childAt(element); c != nil {
-			n = c
-			continue
-		}
 		key, err := keyOf(element)
 		if err != nil {
 			return nil
@@ -85,19 +78,6 @@ func (t *Tree) AddUnwanted(path fieldpath.Path) *Node {
 		n = t.child(n, key, element)
 	}
 	return n
-}
-
-// childAt returns the child for a field name without serializing it, nil for other elements.
-func (n *Node) childAt(element fieldpath.PathElement) *Node {
-	if element.FieldName == nil || n.below == nil || n.below.byKey != nil {
-		return nil
-	}
-	for _, c := range n.below.list {
-		if c.Element.FieldName != nil && *c.Element.FieldName == *element.FieldName {
-			return c
-		}
-	}
-	return nil
 }
 
 // keyOf serializes a path element as in managedFields.
@@ -108,68 +88,17 @@ func keyOf(element fieldpath.PathElement) (string, error) {
 	return fieldpath.SerializePathElement(element)
 }
 
-// chunk is the number of nodes that are allocated at once, at first and at most.
-const (
-	firstChunk = 4
-	mostChunk  = 64
-)
-
-// newNode adds a node.
-func (t *Tree) newNode() *Node {
-	if len(t.spare) == 0 {
-		t.spare = make([]Node, min(max(firstChunk, len(t.nodes)), mostChunk))
-		t.nodes = slices.Grow(t.nodes, len(t.spare))
-	}
-	n := &t.spare[0]
-	t.spare = t.spare[1:]
-	n.ID = len(t.nodes)
-	t.nodes = append(t.nodes, n)
-	return n
-}
-
 // child returns the child of a node with a key. It adds the child if there is none.
 func (t *Tree) child(n *Node, key string, element fieldpath.PathElement) *Node {
-	if c := n.child(key); c != nil {
+	if c := t.children[childKey{n, key}]; c != nil {
 		return c
 	}
-	c := t.newNode()
-	c.Element, c.key, c.parent, c.depth = element, key, n, n.depth+1
-	if n.below == nil {
-		n.below = &children{}
+	if t.children == nil {
+		t.children = map[childKey]*Node{}
 	}
-	n.below.add(c)
+	c := &Node{ID: len(t.nodes), Element: element, parent: n, depth: n.depth + 1}
+	t.nodes, t.children[childKey{n, key}], n.isParent = append(t.nodes, c), c, true
 	return c
-}
-
-// add adds a child. Once there is a map, there is no list.
-func (b *children) add(c *Node) {
-	if b.byKey == nil && len(b.list) < manyChildren {
-		b.list = append(b.list, c)
-		return
-	}
-	if b.byKey == nil {
-		b.byKey = make(map[string]*Node, 2*manyChildren)
-		for _, c := range b.list {
-			b.byKey[c.key] = c
-		}
-		b.list = nil
-	}
-	b.byKey[c.key] = c
-}
-
-func (n *Node) child(key string) *Node {
-	switch {
-	case n.below == nil:
-		return nil
-	case n.below.byKey != nil:
-		return n.below.byKey[key]
-	}
-	for _, c := range n.below.list {
-		if c.key == key {
-			return c
-		}
-	}
-	return nil
 }
 
 // Parent returns the node of the path without its last element, nil for a path with one element.

@@ -1,10 +1,8 @@
 package fieldtree_test
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,7 +10,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
-	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
 func path(elements ...any) fieldpath.Path { return fieldpath.MakePathOrDie(elements...) }
@@ -86,26 +83,6 @@ func TestAdd(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestANodeWithManyChildrenFindsEach(t *testing.T) {
-	const many = 40
-	tree := &fieldtree.Tree{}
-	var members strings.Builder
-	for i := range many {
-		tree.Add(path("a", strconv.Itoa(i)))
-		fmt.Fprintf(&members, `"%d":%d,`, i, i)
-	}
-	text := `{"a":{` + members.String() + `"other":1}}`
-	places := tree.Find(jsontree.Valid([]byte(text)))
-	for _, n := range tree.Nodes()[1:] {
-		if got := string(places.Of(n).Text()); got != *n.Element.FieldName {
-			t.Errorf("%s is found as %q", n.Path(), got)
-		}
-	}
-	if n := tree.Add(path("a", "7")); n != tree.Nodes()[8] || tree.Len() != many+1 {
-		t.Errorf("a path that is added twice makes %d nodes", tree.Len())
 	}
 }
 

@@ -1,9 +1,7 @@
 package jsontree
 
 import (
-	"bytes"
 	"cmp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -171,8 +169,7 @@ const fewParts = 8
 
 // lookups finds the parts of a large object or a list.
 type lookups struct {
-	byName []uint32 // the indexes of the members, sorted by name
-	names  [][]byte // by index: a name with escapes is decoded once, however many others are looked up
+	byName map[string]*Node
 	// byKey are the elements by the names of key fields, and then by the values of these fields; without names, by their own values.
 	byKey map[string]map[string]elements
 }
@@ -183,29 +180,15 @@ type elements struct {
 	count int
 }
 
-func (p *parts) sorted() *lookups {
-	if p.lookups == nil {
-		p.lookups = &lookups{byName: make([]uint32, len(p.list)), names: make([][]byte, len(p.list))}
-		for i := range p.lookups.byName {
-			p.lookups.byName[i], p.lookups.names[i] = uint32(i), p.list[i].NameBytes()
-		}
-		slices.SortStableFunc(p.lookups.byName, func(a, b uint32) int {
-			return bytes.Compare(p.lookups.names[a], p.lookups.names[b])
-		})
-	}
-	return p.lookups
-}
-
 // member returns the member with a name, nil if there is none.
 func (p *parts) member(name string) *Node {
-	byName, names := p.sorted().byName, p.lookups.names
-	i, ok := slices.BinarySearchFunc(byName, []byte(name), func(i uint32, name []byte) int {
-		return bytes.Compare(names[i], name)
-	})
-	if !ok {
-		return nil
+	if p.lookups == nil {
+		p.lookups = &lookups{byName: make(map[string]*Node, len(p.list))}
+		for i := range p.list {
+			p.lookups.byName[p.list[i].Name()] = &p.list[i]
+		}
 	}
-	return &p.list[byName[i]]
+	return p.lookups.byName[name]
 }
 
 // element returns the elements of a list with the values of the named key fields or, without names, with a value.
