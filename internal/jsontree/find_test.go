@@ -74,33 +74,6 @@ func TestKeyOfIsThePathElementOfAnElement(t *testing.T) {
 	}
 }
 
-func TestCut(t *testing.T) {
-	const text = `{"spec":{"containers":[{"name":"a","x":1},{"name":"b","x":2}],"list":["p","q"]}}`
-	b := fieldpath.KeyByFields("name", "b")
-	for sentence, c := range map[string]struct {
-		path fieldpath.Path
-		want string
-	}{
-		"a field of an element":  {fieldpath.MakePathOrDie("spec", "containers", b, "x"), `{"spec":{"containers":[{"name":"a","x":1},{"name":"b"}],"list":["p","q"]}}`},
-		"an element":             {fieldpath.MakePathOrDie("spec", "containers", b), `{"spec":{"containers":[{"name":"a","x":1}],"list":["p","q"]}}`},
-		"a member of a set":      {fieldpath.MakePathOrDie("spec", "list", value.NewValueInterface("p")), `{"spec":{"containers":[{"name":"a","x":1},{"name":"b","x":2}],"list":["q"]}}`},
-		"a whole list":           {fieldpath.MakePathOrDie("spec", "list"), `{"spec":{"containers":[{"name":"a","x":1},{"name":"b","x":2}]}}`},
-		"nothing that is gone":   {fieldpath.MakePathOrDie("spec", "containers", fieldpath.KeyByFields("name", "c")), text},
-		"nothing without a path": {nil, text},
-		"nothing in what is not": {fieldpath.MakePathOrDie("status", "x"), text},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			root := jsontree.Valid([]byte(text))
-			root.Cut(c.path, never)
-			if diff := cmp.Diff(c.want, string(root.Remaining())); diff != "" {
-				t.Errorf("text (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func never(fieldpath.Path) bool { return false }
-
 func TestParseErrorsDoNotQuoteTheText(t *testing.T) {
 	for sentence, c := range map[string]struct{ text, want string }{
 		"nothing":               {"", "invalid JSON: unexpected EOF"},

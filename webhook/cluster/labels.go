@@ -41,15 +41,6 @@ const (
 	sayRepairs = time.Minute
 )
 
-// The results of a repair, as in the metric.
-const (
-	resultRepaired  = "repaired"
-	resultConflict  = "conflict"
-	resultUnlabeled = "not_called"
-	resultForbidden = "forbidden"
-	resultFailed    = "failed"
-)
-
 var errNotCalled = errors.New("the API server did not call handoff for the namespace")
 
 // Labels repairs the labels of namespaces (ownership.ModeLabel) that do not follow their annotation, for example because no pod
@@ -161,13 +152,12 @@ func (l *Labels) process(ctx context.Context, name string) {
 	err := l.repair(ctx, namespace)
 	result := resultOf(err)
 	l.repairs.WithLabelValues(result).Inc()
-	switch result {
-	case resultRepaired:
+	if err == nil {
 		l.log.Info("made the label of a namespace follow its mode annotation", "namespace", name)
 		l.queue.AddAfter(name, settled)
 		return
-	case resultConflict: // the watch delivers the newer version
-	default:
+	}
+	if result != conflict { // for which the watch delivers the newer version
 		l.quiet.Do(sayRepairs, func(times int) {
 			l.log.Error(err, "the label of a namespace does not follow its mode annotation, so the API server does not send its writes",
 				"namespace", name, "timesSinceLastLog", times)
@@ -176,19 +166,21 @@ func (l *Labels) process(ctx context.Context, name string) {
 	l.queue.AddRateLimited(name)
 }
 
-// resultOf returns the result of a repair for the metric.
+const conflict = "conflict"
+
+// resultOf returns the result of a repair, as in the metric.
 func resultOf(err error) string {
 	switch {
 	case err == nil:
-		return resultRepaired
+		return "repaired"
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		return resultConflict
+		return conflict
 	case errors.Is(err, errNotCalled):
-		return resultUnlabeled
+		return "not_called"
 	case apierrors.IsForbidden(err):
-		return resultForbidden
+		return "forbidden"
 	default:
-		return resultFailed
+		return "failed"
 	}
 }
 
