@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -142,11 +143,7 @@ func TestAppliedValues(t *testing.T) {
 			}
 			got := ""
 			if len(contested) > 0 {
-				f := contested[0]
-				got = f.Owner.Kind.String() + " " + f.Owner.By + " " + f.Owner.Rule
-				if f.Edited {
-					got += ", edited"
-				}
+				got = controllerOf(contested[0])
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("contested (-want +got):\n%s", diff)
@@ -154,12 +151,29 @@ func TestAppliedValues(t *testing.T) {
 			if want, _, _ := strings.Cut(c.want, ", "); ownerIn(t, context, w.Live) != want {
 				t.Errorf("Fields: want %q, got %q", want, ownerIn(t, context, w.Live))
 			}
+			context.Scale = fieldpath.MakePathOrDie("spec", "size")
+			scale, _ := context.ScaleField(w, ownership.Scaler{})
+			if got := controllerOf(scale); c.entries != nil && got != c.want { // without entries, it was written through /scale
+				t.Errorf("as the scale field: want %q, got %q", c.want, got)
+			}
 			text, changed, err := context.AppliedValues(w)
 			if changed != c.changed || err != nil || string(text) != c.record {
 				t.Errorf("want %t %s, got %t %s, %v", c.changed, c.record, changed, text, err)
 			}
 		})
 	}
+}
+
+// controllerOf shows the controller that owns a field, empty if none does.
+func controllerOf(f ownership.ContestedField) (shown string) {
+	if f.Owner.Kind != ownership.Controller {
+		return ""
+	}
+	shown = f.Owner.Kind.String() + " " + f.Owner.By + " " + f.Owner.Rule
+	if f.Edited {
+		shown += ", edited"
+	}
+	return shown
 }
 
 // ownerIn returns the controller that owns the field according to ObjectContext.Fields, empty if none does.
