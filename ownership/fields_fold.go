@@ -48,15 +48,11 @@ func sameElement(a, b fieldpath.Path, at int) bool {
 	return len(a) > at && len(b) > at && a[at].Equals(b[at])
 }
 
-// common returns the longest common prefix of the fields' paths.
+// common returns the longest common prefix of the fields' paths: that of the first and the last, as they are in the order of the object.
 func (f Fields) common() fieldpath.Path {
-	path := f[0].Path
-	for _, other := range f[1:] {
-		agree := 0
-		for sameElement(path, other.Path, agree) {
-			agree++
-		}
-		path = path[:agree]
+	path, last, agree := f[0].Path, f[len(f)-1].Path, 0
+	for sameElement(path, last, agree) {
+		agree++
 	}
-	return path
+	return path[:agree]
 }

@@ -22,18 +22,14 @@ func (o Object) LastApplied() (text string, ok bool) {
 
 // LastAppliedManifest returns the last-applied configuration, nil if the object has none. The error is ErrLastApplied.
 func (o Object) LastAppliedManifest() (*jsontree.Node, error) {
-	if !o.Present() {
+	if o.annotation(LastAppliedAnnotation) == nil {
 		return nil, nil //nolint:nilnil // a nil Node is a missing value
 	}
 	return o.lastApplied()
 }
 
 func (o Object) readLastApplied() (*jsontree.Node, error) {
-	annotation := o.annotation(LastAppliedAnnotation)
-	if annotation == nil {
-		return nil, nil //nolint:nilnil // a nil Node is a missing value
-	}
-	text, ok := annotation.Bytes()
+	text, ok := o.annotation(LastAppliedAnnotation).Bytes()
 	if !ok {
 		return nil, fmt.Errorf("%w: not a string", ErrLastApplied)
 	}

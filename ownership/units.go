@@ -45,11 +45,8 @@ func mustParse(texts ...string) (patterns []Pattern) {
 	return patterns
 }
 
-// The two names of one field, which are one unit (k8s.io/api/core/v1, PodSpec).
-const (
-	serviceAccountName = "serviceAccountName"
-	serviceAccount     = "serviceAccount"
-)
+// otherName are the two names of one field, which are one unit (k8s.io/api/core/v1, PodSpec).
+var otherName = map[string]string{"serviceAccountName": "serviceAccount", "serviceAccount": "serviceAccountName"}
 
 // ownPrefix is the prefix of handoff's own label and annotations, which are never kept.
 const ownPrefix = "ownership-handoff.io/"
@@ -86,13 +83,9 @@ func StringData(kind schema.GroupKind, path fieldpath.Path) fieldpath.Path {
 // aliasOf returns the other path by which a manifest can set the field at path: stringData for a Secret's data, and the other
 // name of the service account. It returns nil for any other field.
 func aliasOf(kind schema.GroupKind, path fieldpath.Path) fieldpath.Path {
-	parent, last := path[:len(path)-1:len(path)-1], path[len(path)-1]
-	switch {
-	case isNamed(last, serviceAccountName):
-		return append(parent, fieldpath.FieldNameElement(serviceAccount))
-	case isNamed(last, serviceAccount):
-		return append(parent, fieldpath.FieldNameElement(serviceAccountName))
-	default:
+	parent, last := path[:len(path)-1:len(path)-1], path[len(path)-1].FieldName
+	if last == nil || otherName[*last] == "" {
 		return StringData(kind, path)
 	}
+	return append(parent, fieldpath.FieldNameElement(otherName[*last]))
 }
