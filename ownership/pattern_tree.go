@@ -140,8 +140,8 @@ func (m patternMatcher) ends(n *patternTree) bool {
 // follow returns where a path leads to, and the rules with a pattern that matches it or one of its parents, in their order.
 func (m patternMatcher) follow(path fieldpath.Path) (at []*patternTree, rules []*Rule) {
 	at = m.start
-	for _, element := range path {
-		key, err := fieldpath.SerializePathElement(element)
+	for n := 0; n < len(path) && len(at) > 0; n++ {
+		key, err := fieldpath.SerializePathElement(path[n])
 		if err != nil {
 			return nil, inOrder(rules)
 		}
