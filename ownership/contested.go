@@ -130,7 +130,7 @@ func (s *search) addRuled() error {
 	}
 	for _, rule := range rules.rules {
 		for _, pattern := range rule.Fields {
-			path, isPath := pattern.path()
+			path, isPath := pattern.Path()
 			if _, found := s.elsewhere[rule]; found && isPath {
 				s.tree.Add(path)
 			}

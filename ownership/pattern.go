@@ -115,7 +115,7 @@ func (p Pattern) IsKey() bool {
 
 // IsNeverKept reports whether no rule keeps any field that the pattern matches (isNeverKept).
 func (p Pattern) IsNeverKept() bool {
-	literal, _ := p.path()
+	literal, _ := p.Path()
 	return len(literal) > 0 && isNeverKept(literal)
 }
 
@@ -124,8 +124,8 @@ func (p Pattern) isBroad() bool {
 	return p[0].Wildcard || isNamed(p[0].PathElement, "spec") && (len(p) == 1 || p[1].Wildcard)
 }
 
-// path returns the path of a pattern up to its first wildcard; ok reports whether it has none.
-func (p Pattern) path() (path fieldpath.Path, ok bool) {
+// Path returns the path of a pattern up to its first wildcard; ok reports whether it has none.
+func (p Pattern) Path() (path fieldpath.Path, ok bool) {
 	for _, matcher := range p {
 		if matcher.Wildcard {
 			return path, false

@@ -184,28 +184,3 @@ func TestKustomizationErrorsHideSecretValues(t *testing.T) {
 		})
 	}
 }
-
-func TestPreviewHidesLastAppliedConfiguration(t *testing.T) {
-	t.Setenv("KUBECONFIG", "/no/such/file")
-	folder := t.TempDir()
-	files := map[string]string{}
-	for name, annotations := range map[string]string{"none": "", "one": `,"annotations":{"team":"a"}`} {
-		manifest := `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"c","namespace":"shop"` + annotations + `},"data":{"a":"b"}}`
-		recorded, err := json.Marshal(manifest)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text := strings.Replace(manifest, `"annotations":{`, `"annotations":{"`+ownership.LastAppliedAnnotation+`":`+string(recorded)+`,`, 1)
-		for file, text := range map[string]string{"manifest": manifest, "live": text} {
-			files[file+" "+name] = writeFile(t, folder, file+name+".json", text)
-		}
-	}
-	for _, states := range [][2]string{{"none", "one"}, {"one", "none"}, {"one", "one"}} {
-		for _, format := range []string{"-o=jsonpath={}", "-o=wide", "-o=json", "-o=yaml"} {
-			_, output := run(t, nil, "preview", "-f", files["manifest "+states[1]], "--live", files["live "+states[0]], format)
-			if strings.Contains(output, "last-applied-conf") || !strings.Contains(output, "nchanged") && states[0] != states[1] && !strings.Contains(output, "team") {
-				t.Errorf("from %s to %s annotations, %s:\n%s", states[0], states[1], format, output)
-			}
-		}
-	}
-}

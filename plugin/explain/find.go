@@ -71,7 +71,7 @@ func (e Explanation) find(text string) (found Explanation, lengths []int, err er
 // exact returns the live object, and in it the value that a pattern without wildcards leads to, nil if there is none. The pattern
 // can identify list elements by index, as JSONPath does, or by other fields than their keys.
 func (e Explanation) exact(pattern ownership.Pattern) (live, at *jsontree.Node) {
-	path, plain := PathOf(pattern)
+	path, plain := pattern.Path()
 	if !plain || len(path) == 0 {
 		return nil, nil
 	}
@@ -107,17 +107,6 @@ func plainText(text string) string {
 		text = "." + text
 	}
 	return text
-}
-
-// PathOf returns the path that a pattern matches; plain is false if the pattern has a wildcard.
-func PathOf(pattern ownership.Pattern) (path fieldpath.Path, plain bool) {
-	for _, matcher := range pattern {
-		if matcher.Wildcard {
-			return nil, false
-		}
-		path = append(path, matcher.PathElement)
-	}
-	return path, true
 }
 
 // noField returns an error with the paths of three similar fields or their ancestors.

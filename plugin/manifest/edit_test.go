@@ -8,7 +8,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/manifest"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -47,7 +46,7 @@ func pathOf(t *testing.T, text string) fieldpath.Path {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path, _ := explain.PathOf(pattern)
+	path, _ := pattern.Path()
 	return path
 }
 

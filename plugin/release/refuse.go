@@ -17,7 +17,7 @@ import (
 // named returns the paths that a FIELD argument matches, or an error if one of them cannot be released.
 func named(e explain.Explanation, live *jsontree.Node, field string) ([]fieldpath.Path, error) {
 	if pattern, err := explain.ParseField(field); err == nil {
-		if path, plain := explain.PathOf(pattern); plain {
+		if path, plain := pattern.Path(); plain {
 			if err := refuseIdentity(e.Subject, path); err != nil {
 				return nil, err
 			}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/release"
 )
 
@@ -289,7 +288,7 @@ func pathOf(t *testing.T, field string) fieldpath.Path {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path, plain := explain.PathOf(pattern)
+	path, plain := pattern.Path()
 	if !plain {
 		t.Fatalf("%s has a wildcard", field)
 	}
