@@ -19,9 +19,6 @@ import (
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/ownership-handoff/handoff/test/bench/latency"
-	"github.com/ownership-handoff/handoff/test/bench/load"
-	"github.com/ownership-handoff/handoff/test/bench/peer"
 	"github.com/ownership-handoff/handoff/test/bench/table"
 )
 
@@ -51,7 +48,7 @@ func start(ctx context.Context, args []string) error {
 		return err
 	}
 	if *address != "" {
-		return peer.Serve(ctx, *address, *certificates)
+		return servePeer(ctx, *address, *certificates)
 	}
 	fmt.Printf("version %s, %s\n", *version, machine())
 	var rows []table.Row
@@ -77,9 +74,9 @@ func measure(ctx context.Context, part string, writes int, progress io.Writer) (
 	defer func() { fmt.Fprintf(progress, "%s: ended after %.0f s\n", part, time.Since(began).Seconds()) }()
 	switch part {
 	case "latency":
-		return latency.Measure(ctx, progress, writes)
+		return measureLatency(ctx, progress, writes)
 	case "load":
-		return load.Measure(ctx, progress)
+		return measureLoad(ctx, progress)
 	default:
 		return nil, errors.New("unknown part: want latency or load")
 	}

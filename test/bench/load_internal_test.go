@@ -1,4 +1,4 @@
-package load
+package main
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 func TestOfferCountsWhatBecomesOfReviews(t *testing.T) {
 	var count atomic.Int64
 	o := offer(t.Context(), func(context.Context) answer { return answer(count.Add(1) % 3) }, 3000, 100*time.Millisecond)
-	if o.decided+o.shed+o.failed != o.sent || len(o.times) != o.decided {
-		t.Errorf("sent %d, not sent %d: %s", o.sent, o.unsent, o)
+	if sum := o.of[decided] + o.of[shed] + o.of[failed] + o.of[unsent]; sum != o.offered || len(o.times) != o.of[decided] {
+		t.Errorf("got %s", o)
 	}
-	if o.sent > 3 && (o.decided == 0 || o.shed == 0 || o.failed == 0) {
+	if sent := o.offered - o.of[unsent]; sent > 3 && (o.of[decided] == 0 || o.of[shed] == 0 || o.of[failed] == 0) {
 		t.Errorf("got %s", o)
 	}
 }
@@ -26,8 +26,8 @@ func TestReviewsWithoutAFreeConnectionAreNotSent(t *testing.T) {
 		return failed
 	}
 	o := offer(t.Context(), blocked, 100*inFlight, duration)
-	if o.sent+o.unsent > inFlight && o.unsent == 0 {
-		t.Errorf("sent %d, not sent %d", o.sent, o.unsent)
+	if o.offered > inFlight && o.of[unsent] == 0 {
+		t.Errorf("got %s", o)
 	}
 }
 

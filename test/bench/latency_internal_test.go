@@ -1,4 +1,4 @@
-package latency
+package main
 
 import (
 	"strings"
@@ -9,8 +9,8 @@ import (
 // The targets that are decided: docs/performance.md.
 func TestTargets(t *testing.T) {
 	for i, want := range []struct{ keep float64 }{{2}, {2.3}, {0}} {
-		of := sizes()[i]
-		all := spaces(of, i)
+		of := sizes[i]
+		all := spacesOf(of, i)
 		for which, m := range all {
 			added := map[int]time.Duration{
 				constant: 100 * time.Microsecond, nothingToDo: 111 * time.Microsecond, keep: 231 * time.Microsecond,
@@ -18,7 +18,7 @@ func TestTargets(t *testing.T) {
 			m.times = []time.Duration{time.Millisecond + added}
 		}
 		missed := map[string]bool{}
-		for _, row := range report(all, of) {
+		for _, row := range compare(all, of) {
 			_, title, _ := strings.Cut(row.What, ": ")
 			missed[title] = row.Missed()
 			if title == "a keep" && row.Target != want.keep {
@@ -27,18 +27,6 @@ func TestTargets(t *testing.T) {
 		}
 		if missed["nothing to do"] != (want.keep > 0) || missed["a keep"] != (want.keep > 0) || missed["not opted in"] {
 			t.Errorf("%s: missed %v", of.name, missed)
-		}
-	}
-}
-
-func TestEachNamespaceIsMeasuredWithAndWithoutTheGuard(t *testing.T) {
-	all := spaces(sizes()[0], 0)
-	for unguarded, guarded := range map[int]int{
-		notOptedIn: guardedNotOptedIn, nothingToDo: guardedNothingToDo, keep: guardedKeep,
-	} {
-		a, b := all[unguarded], all[guarded]
-		if a.Guarded || !b.Guarded || b.title != a.title+", with the guard" || a.Mode != b.Mode || a.Want != b.Want || a.ByUser != b.ByUser {
-			t.Errorf("%s: got %+v", a.title, b.Space)
 		}
 	}
 }
