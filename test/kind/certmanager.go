@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"net/http"
 	"path/filepath"
 	"time"
 
@@ -22,9 +19,11 @@ type certManager struct {
 // installCertManager installs the release. If it cannot be downloaded, as on a machine that cannot pull images either, it runs
 // the same controllers as a local process.
 func installCertManager(ctx context.Context, c *cluster, binary string) (certManager, error) {
-	if manifests, err := download(ctx, certManagerRelease); err == nil {
+	limited, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	if _, err := c.kubectl(limited, "create", "--dry-run=client", "-o", "name", "-f", certManagerRelease); err == nil {
 		report("installing cert-manager's release")
-		if err := c.apply(ctx, manifests); err != nil {
+		if _, err := c.kubectl(ctx, "apply", "-f", certManagerRelease); err != nil {
 			return certManager{}, err
 		}
 		_, err := c.kubectl(ctx, "wait", "--namespace", "cert-manager", "deployment", "--all",
@@ -44,28 +43,6 @@ func installCertManager(ctx context.Context, c *cluster, binary string) (certMan
 	local, err := process.Start(filepath.Join(c.controlPlane.Dir, "cert-manager.log"), binary,
 		"--kubeconfig="+c.controlPlane.Kubeconfig)
 	return certManager{local: local}, err
-}
-
-func download(ctx context.Context, url string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return "", fmt.Errorf("downloading %s: %w", url, err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return "", fmt.Errorf("downloading %s: %w", url, err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("downloading %s: %s", url, response.Status)
-	}
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return "", fmt.Errorf("downloading %s: %w", url, err)
-	}
-	return string(text), nil
 }
 
 func (m certManager) stop() {

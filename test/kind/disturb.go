@@ -6,11 +6,12 @@ import (
 	"time"
 
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // changed returns a step that changes to another version during the stream.
-func (p *proof) changed(what string, by way, version string) func(context.Context) error {
-	return p.under(what+", "+by.name(), func(ctx context.Context) ([]string, error) {
+func (p *proof) changed(what string, by way, version string) step {
+	return step{what, p.under(what+", "+by.name, func(ctx context.Context) ([]string, error) {
 		began := time.Now()
 		if err := by.install(ctx, version); err != nil {
 			return nil, err
@@ -22,12 +23,12 @@ func (p *proof) changed(what string, by way, version string) func(context.Contex
 		image, err := p.cluster.handoff(ctx, "get", "deployment", handofftest.Deployment,
 			"-o", "jsonpath={.spec.template.spec.containers[*].image}")
 		return []string{fmt.Sprintf("in %.0f s", took.Seconds()), "to " + image}, err
-	})
+	})}
 }
 
 // rotated returns a step that replaces the serving certificate during the stream, and waits until every pod serves the new one.
-func (p *proof) rotated(what string, replace func(context.Context) error) func(context.Context) error {
-	return p.under(what, func(ctx context.Context) ([]string, error) {
+func (p *proof) rotated(what string, replace func(context.Context) error) step {
+	return step{what, p.under(what, func(ctx context.Context) ([]string, error) {
 		before, err := p.served(ctx)
 		if err != nil {
 			return nil, err
@@ -46,7 +47,7 @@ func (p *proof) rotated(what string, replace func(context.Context) error) func(c
 			return len(now) == len(before), err
 		})
 		return []string{fmt.Sprintf("all %d pods serve the new one after %.0f s", len(before), time.Since(began).Seconds())}, err
-	})
+	})}
 }
 
 // renew triggers a renewal as `cmctl renew` does.
@@ -98,11 +99,41 @@ func (p *proof) outage(ctx context.Context) ([]string, error) {
 	return []string{fmt.Sprintf("no webhook pod for %.0f s", length.Seconds())}, p.available(ctx)
 }
 
+// guardFolder is the folder of the guard's manifests for the cluster.
+func (p *proof) guardFolder() string {
+	return objects.GuardFolder(p.cluster.controlPlane.PoliciesVersion())
+}
+
+// guarded returns a step that enables the guard, and then makes the webhook unavailable during the stream. The guard stays
+// installed until the uninstallation.
+func (p *proof) guarded(disturb func(context.Context) ([]string, error)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if plane := p.cluster.controlPlane; !plane.HasMutatingPolicies() {
+			p.figures.add("with the guard", "not run: Kubernetes "+plane.Version()+" serves no MutatingAdmissionPolicy")
+			return nil
+		}
+		if _, err := p.cluster.kubectl(ctx, "apply", "-k", p.guardFolder()); err != nil {
+			return err
+		}
+		time.Sleep(5 * time.Second) // the API server compiles policies in the background, and the webhook checks for them
+		return p.under("with the guard", disturb)(ctx)
+	}
+}
+
+// removeGuard removes the guard, which the end-to-end suite installs as well.
+func (p *proof) removeGuard(ctx context.Context) error {
+	if !p.cluster.controlPlane.HasMutatingPolicies() {
+		return nil
+	}
+	_, err := p.cluster.kubectl(ctx, "delete", "-k", p.guardFolder(), "--ignore-not-found")
+	return err
+}
+
 // uninstalled returns a step that uninstalls handoff and the guard. It verifies that nothing is left behind, and that applies
 // behave as they do without handoff.
 func (p *proof) uninstalled(by way) step {
 	return step{name: "uninstall", do: func(ctx context.Context) error {
-		if err := by.uninstall(ctx); err != nil {
+		if err := by.uninstall(ctx, p.options.version); err != nil {
 			return err
 		}
 		if err := p.removeGuard(ctx); err != nil {
@@ -123,7 +154,7 @@ func (p *proof) uninstalled(by way) step {
 		if stored != "3" {
 			return fmt.Errorf("without handoff an apply should set the manifest's 3 replicas, got %s", stored)
 		}
-		p.figures.add("uninstall, "+by.name(), "nothing left behind", "applies set the manifest's replicas again")
+		p.figures.add("uninstall, "+by.name, "nothing left behind", "applies set the manifest's replicas again")
 		_, err = p.cluster.kubectl(ctx, "delete", "namespace", s.namespace(0), "--wait=true")
 		return err
 	}}

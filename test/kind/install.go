@@ -13,32 +13,37 @@ import (
 )
 
 // way is a way to install handoff, as described in docs/install.md.
-type way interface {
-	name() string
+type way struct {
+	name string
 	// install installs a version, or upgrades to it.
-	install(ctx context.Context, version string) error
-	uninstall(ctx context.Context) error
+	install, uninstall func(ctx context.Context, version string) error
 }
 
-// kustomization installs with kubectl apply -k.
-type kustomization struct {
-	proof *proof
-
-	overlay string // a directory in manifests/
+// kustomization installs an overlay, a directory in manifests/, with kubectl apply -k.
+func (p *proof) kustomization(overlay string) way {
+	run := func(args ...string) func(context.Context, string) error {
+		return func(ctx context.Context, version string) error {
+			folder, err := p.folder(overlay, version)
+			if err != nil {
+				return err
+			}
+			_, err = p.cluster.kubectl(ctx, append(args, "-k", folder)...)
+			return err
+		}
+	}
+	return way{"kubectl apply -k " + overlay, run("apply"), run("delete", "--wait=true", "--ignore-not-found")}
 }
-
-func (k kustomization) name() string { return "kubectl apply -k " + k.overlay }
 
 // folder writes a kustomization as an operator would, with an overlay and an image, and returns its directory.
-func (k kustomization) folder(version string) (string, error) {
-	folder := filepath.Join(k.proof.root, "bin", "e2e-kind")
+func (p *proof) folder(overlay, version string) (string, error) {
+	folder := filepath.Join(p.root, "bin", "e2e-kind")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return "", fmt.Errorf("creating a directory for the kustomization: %w", err)
 	}
 	const image = "ghcr.io/ownership-handoff/handoff-webhook"
 	text := fmt.Sprintf("resources: [../../manifests/%s]\nimages: [{name: %s, newName: %q, newTag: %q}]\n",
-		k.overlay, image, k.proof.options.image, version)
-	if k.overlay != "overlays/default" {
+		overlay, image, p.options.image, version)
+	if overlay != "overlays/default" {
 		text += "components: [../../manifests/components/namespace]\n"
 	}
 	if err := os.WriteFile(filepath.Join(folder, "kustomization.yaml"), []byte(text), 0o600); err != nil {
@@ -47,44 +52,41 @@ func (k kustomization) folder(version string) (string, error) {
 	return folder, nil
 }
 
-func (k kustomization) install(ctx context.Context, version string) error {
-	folder, err := k.folder(version)
-	if err != nil {
-		return err
-	}
-	_, err = k.proof.cluster.kubectl(ctx, "apply", "-k", folder)
-	return err
+// release returns the path of a file of a release. With it, a person installs who has nothing else.
+func (p *proof) release(version, file string) string {
+	return filepath.Join(p.options.releases, version, file)
 }
 
-func (k kustomization) uninstall(ctx context.Context) error {
-	folder, err := k.folder(k.proof.options.version)
-	if err != nil {
-		return err
+// released installs a file of a release with kubectl apply -f.
+func (p *proof) released(file string) way {
+	run := func(args ...string) func(context.Context, string) error {
+		return func(ctx context.Context, version string) error {
+			_, err := p.cluster.kubectl(ctx, append(args, "-f", p.release(version, file))...)
+			return err
+		}
 	}
-	_, err = k.proof.cluster.kubectl(ctx, "delete", "-k", folder, "--wait=true", "--ignore-not-found")
-	return err
+	return way{"kubectl apply -f " + file, run("apply"), run("delete", "--wait=true", "--ignore-not-found")}
 }
 
-// chart installs with Helm.
-type chart struct{ proof *proof }
-
-func (chart) name() string { return "helm install" }
-
-func (h chart) install(ctx context.Context, version string) error {
-	_, err := command(ctx, "", h.proof.options.helm, "upgrade", "--install", "handoff",
-		filepath.Join(h.proof.root, "manifests", "chart"),
-		"--kubeconfig", h.proof.cluster.controlPlane.Kubeconfig, "--namespace", handofftest.Namespace, "--create-namespace",
-		"--set", "image.repository="+h.proof.options.image, "--set", "image.tag="+version)
-	return err
-}
-
-func (h chart) uninstall(ctx context.Context) error {
-	_, err := command(ctx, "", h.proof.options.helm, "uninstall", "handoff",
-		"--kubeconfig", h.proof.cluster.controlPlane.Kubeconfig, "--namespace", handofftest.Namespace, "--wait")
-	if err != nil {
+// chart installs with Helm. The function returns the chart in a version, and its values.
+func (p *proof) chart(name string, chart func(version string) []string) way {
+	install := func(ctx context.Context, version string) error {
+		return p.helm(ctx, append([]string{"upgrade", "--install", "--create-namespace", "handoff"}, chart(version)...)...)
+	}
+	uninstall := func(ctx context.Context, _ string) error {
+		if err := p.helm(ctx, "uninstall", "handoff", "--wait"); err != nil {
+			return err
+		}
+		_, err := p.cluster.kubectl(ctx, "delete", "namespace", handofftest.Namespace, "--ignore-not-found")
 		return err
 	}
-	_, err = h.proof.cluster.kubectl(ctx, "delete", "namespace", handofftest.Namespace, "--ignore-not-found")
+	return way{name, install, uninstall}
+}
+
+// helm runs Helm in the namespace of the webhook.
+func (p *proof) helm(ctx context.Context, args ...string) error {
+	args = append(args, "--kubeconfig", p.cluster.controlPlane.Kubeconfig, "--namespace", handofftest.Namespace)
+	_, err := command(ctx, "", p.options.helm, args...)
 	return err
 }
 

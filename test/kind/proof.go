@@ -1,11 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,43 +36,29 @@ const ways = "cert-manager,self-signed,default,chart"
 
 // all installs, tests and uninstalls handoff each way in turn.
 func (p *proof) all(ctx context.Context) error {
-	withManager, selfSigned := kustomization{p, "overlays/cert-manager"}, kustomization{p, "overlays/self-signed"}
-	byDefault, byHelm := kustomization{p, "overlays/default"}, chart{p}
-	const suite = "end-to-end suite against the webhook in the cluster"
+	withManager, selfSigned, byDefault := p.kustomization("overlays/cert-manager"), p.kustomization("overlays/self-signed"), p.kustomization("overlays/default")
+	byHelm := p.chart("helm install", func(version string) []string {
+		return []string{filepath.Join(p.root, "manifests", "chart"), "--set", "image.repository=" + p.options.image, "--set", "image.tag=" + version}
+	})
+	releasedChart := p.chart("helm install handoff-VERSION.tgz", func(version string) []string {
+		return []string{p.release(version, "handoff-"+strings.TrimPrefix(version, "v")+".tgz")} // with its default values
+	})
+	suite := step{"end-to-end suite against the webhook in the cluster", p.suite}
 	proofs := map[string][]step{
-		"cert-manager": {
-			{"install: " + withManager.name(), p.installed(withManager)},
-			p.diagnosed(p.options.version, p.pluginOf),
-			{suite, p.suite},
-			{"rolling upgrade", p.changed("rolling upgrade", withManager, p.options.next)},
-			{"certificate renewal by cert-manager", p.rotated("certificate renewal by cert-manager", p.renew)},
-			{"deletion of all webhook pods at once, with the guard", p.guarded(p.deletePods)},
-			{"webhook outage, with the guard", p.guarded(p.outage)},
-			p.uninstalled(withManager),
-		},
-		"self-signed": {
-			{"install: " + selfSigned.name(), p.installed(selfSigned)},
-			p.diagnosed(p.options.version, p.pluginOf),
-			{"certificate rotation by the webhook", p.rotated("certificate rotation by the webhook", p.rotate)},
-			p.uninstalled(selfSigned),
-		},
-		"default": {
-			{"install: " + byDefault.name(), p.installed(byDefault)},
-			p.diagnosed(p.options.version, p.pluginOf),
-			{"applies", p.keeps("applies with " + byDefault.name())},
-			{"rejection of an unknown mode", p.refusesUnknownModes},
-			p.uninstalled(byDefault),
-		},
-		"chart": {
-			{"install: " + byHelm.name(), p.installed(byHelm)},
-			p.diagnosed(p.options.version, p.pluginOf),
-			{suite, p.suite},
-			{"helm test", p.helmTest},
-			{"rolling upgrade", p.changed("rolling upgrade", byHelm, p.options.next)},
-			p.uninstalled(byHelm),
-		},
-		"release":       p.released(releasedFile{p, "handoff-default.yaml"}),
-		"release-chart": p.released(releasedChart{p}),
+		"cert-manager": p.around(withManager, suite,
+			p.changed("rolling upgrade", withManager, p.options.next),
+			p.rotated("certificate renewal by cert-manager", p.renew),
+			step{"deletion of all webhook pods at once, with the guard", p.guarded(p.deletePods)},
+			step{"webhook outage, with the guard", p.guarded(p.outage)}),
+		"self-signed": p.around(selfSigned, p.rotated("certificate rotation by the webhook", p.rotate)),
+		"default": p.around(byDefault,
+			step{"applies", p.keeps("applies with " + byDefault.name)},
+			step{"rejection of an unknown mode", p.refusesUnknownModes}),
+		"chart": p.around(byHelm, suite,
+			step{"helm test", func(ctx context.Context) error { return p.helm(ctx, "test", "handoff") }},
+			p.changed("rolling upgrade", byHelm, p.options.next)),
+		"release":       p.releases(p.released("handoff-default.yaml")),
+		"release-chart": p.releases(releasedChart),
 	}
 	var wanted []step
 	for _, name := range strings.Split(p.options.ways, ",") {
@@ -77,12 +67,8 @@ func (p *proof) all(ctx context.Context) error {
 		}
 		wanted = append(wanted, proofs[name]...)
 	}
-	return steps(ctx, wanted...)
-}
-
-func steps(ctx context.Context, all ...step) error {
-	for i, s := range all {
-		report("step %d of %d: %s", i+1, len(all), s.name)
+	for i, s := range wanted {
+		report("step %d of %d: %s", i+1, len(wanted), s.name)
 		if err := s.do(ctx); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
@@ -90,8 +76,27 @@ func steps(ctx context.Context, all ...step) error {
 	return nil
 }
 
-func (p *proof) installed(by way) func(context.Context) error {
-	return func(ctx context.Context) error {
+// around returns the steps of a way to install: steps between the installation with the doctor, and the uninstallation.
+func (p *proof) around(by way, between ...step) []step {
+	return slices.Concat([]step{p.installed(by), p.diagnosed(p.options.version, p.pluginOf)}, between, []step{p.uninstalled(by)})
+}
+
+// releases returns the steps for a way to install releases: the older one, the newer one, back, and again.
+func (p *proof) releases(by way) []step {
+	older, newer := p.options.version, p.options.next
+	return []step{
+		p.installed(by),
+		p.diagnosed(older, p.releasedPluginOf),
+		p.changed("upgrade to "+newer, by, newer),
+		p.changed("downgrade to "+older, by, older),
+		p.changed("upgrade to "+newer+" again", by, newer),
+		p.diagnosed(newer, p.releasedPluginOf),
+		p.uninstalled(by),
+	}
+}
+
+func (p *proof) installed(by way) step {
+	return step{"install: " + by.name, func(ctx context.Context) error {
 		began := time.Now()
 		if err := by.install(ctx, p.options.version); err != nil {
 			return err
@@ -99,9 +104,9 @@ func (p *proof) installed(by way) func(context.Context) error {
 		if err := p.available(ctx); err != nil {
 			return errors.Join(err, p.state(ctx))
 		}
-		p.figures.add(by.name(), fmt.Sprintf("ready after %.0f s", time.Since(began).Seconds()))
+		p.figures.add(by.name, fmt.Sprintf("ready after %.0f s", time.Since(began).Seconds()))
 		return nil
-	}
+	}}
 }
 
 // state returns the descriptions of the webhook's pods as an error, for a webhook that does not become ready.
@@ -113,43 +118,34 @@ func (p *proof) state(ctx context.Context) error {
 // suite runs the unmodified end-to-end suite against this cluster.
 func (p *proof) suite(ctx context.Context) error {
 	began := time.Now()
-	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-v", "-timeout=30m", "-parallel=4", "-run="+p.options.tests, "./test/e2e")
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-json", "-timeout=30m", "-parallel=4", "-run="+p.options.tests, "./test/e2e")
 	cmd.Dir = p.root
 	cmd.Env = append(os.Environ(), "E2E_KUBECONFIG="+p.cluster.controlPlane.Kubeconfig)
-	output, err := cmd.CombinedOutput()
-	passed, skipped := strings.Count(string(output), "--- PASS: "), strings.Count(string(output), "--- SKIP: ")
-	if err != nil {
-		log := p.webhook.Log() //nolint:contextcheck // the log is most useful after the context has ended
-		return fmt.Errorf("%w\n%s\n%s", err, tail(log, 20), failuresOf(string(output)))
-	}
-	p.figures.add("end-to-end suite", fmt.Sprintf("%d tests passed", passed),
-		fmt.Sprintf("%d skipped because they start their own webhooks", skipped),
-		fmt.Sprintf("%.0f s", time.Since(began).Seconds()))
-	return nil
-}
-
-// failuresOf returns the end of what go test -v prints about each failed test. The lines of parallel tests are mixed: a line
-// "=== NAME  TestName" names the test that prints the next ones.
-func failuresOf(output string) string {
-	printed := map[string][]string{}
-	test, failed := "", []string{}
-	for line := range strings.Lines(output) {
-		line = strings.TrimRight(line, "\n")
-		fields := strings.Fields(line)
-		switch {
-		case strings.HasPrefix(line, "=== ") && len(fields) > 2:
-			test = fields[2]
-		case strings.Contains(line, "--- FAIL: ") && len(fields) > 2:
-			failed = append(failed, fields[2])
-		default:
-			printed[test] = append(printed[test], line)
+	output, err := cmd.Output()
+	ended, printed := map[string]int{}, map[string]string{} // by the result, and by the test
+	var failures strings.Builder
+	for line := range bytes.Lines(output) {
+		var event struct{ Action, Test, Output string }
+		if json.Unmarshal(line, &event) != nil {
+			failures.Write(line) // go itself has failed
+			continue
+		}
+		printed[event.Test] += event.Output
+		if event.Test != "" {
+			ended[event.Action]++
+		}
+		if event.Action == "fail" {
+			fmt.Fprintf(&failures, "%s:\n%s\n", event.Test, tail(printed[event.Test], 40))
 		}
 	}
-	var text strings.Builder
-	for _, name := range failed {
-		fmt.Fprintf(&text, "--- FAIL: %s\n%s\n", name, tail(strings.Join(printed[name], "\n"), 40))
+	if err != nil {
+		log := p.webhook.Log() //nolint:contextcheck // the log is most useful after the context has ended
+		return fmt.Errorf("%w\n%s\n%s", err, tail(log, 20), &failures)
 	}
-	return text.String()
+	p.figures.add("end-to-end suite", fmt.Sprintf("%d tests passed", ended["pass"]),
+		fmt.Sprintf("%d skipped because they start their own webhooks", ended["skip"]),
+		fmt.Sprintf("%.0f s", time.Since(began).Seconds()))
+	return nil
 }
 
 // keeps returns a step that only runs the stream.
@@ -171,12 +167,6 @@ func (p *proof) under(what string, do func(context.Context) ([]string, error)) f
 		p.figures.add(what, append(s.figures(), results...)...)
 		return s.flawless()
 	}
-}
-
-func (p *proof) helmTest(ctx context.Context) error {
-	_, err := command(ctx, "", p.options.helm, "test", "handoff",
-		"--kubeconfig", p.cluster.controlPlane.Kubeconfig, "--namespace", handofftest.Namespace)
-	return err
 }
 
 // refusesUnknownModes tests the policy that is part of the default overlay.
