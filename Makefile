@@ -84,7 +84,7 @@ release: bin/release-tool ## build all files of a release, bin/release/VERSION: 
 	bin/release-tool verify 'bin/release/$(VERSION)'
 endif
 
-bin/release-tool: $(wildcard hack/image/*.go hack/release/*.go) hack/go.mod
+bin/release-tool: $(wildcard hack/release/*.go) hack/go.mod
 	go build -C hack -o ../$@ ./release
 
 # Helm 3, kind and the controllers of cert-manager, for the tests. All of them share test/programs/go.mod with three clients.

@@ -9,18 +9,17 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"time"
-
-	"github.com/ownership-handoff/handoff/hack/image"
 )
 
 // A version of Semantic Versioning 2.0.0, with a v and without build metadata, which a tag of an image cannot contain.
 var semantic = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?$`)
 
-// release is what the steps of a build share.
+// release is what the steps of a build share, and what verify reads from the provenance.
 type release struct {
-	from                      image.Source // a commit, whose time is that of every file in every archive
-	image                     string       // without tag
+	from                      source // a commit, whose time is that of every file in every archive
+	image                     string // without tag
 	imagePlatforms, platforms []string
 
 	folder  string // where the files are written, until the release is complete
@@ -36,24 +35,19 @@ func (r *release) write(name string, content []byte) error {
 }
 
 // steps are what a release consists of, in this order: the last ones describe the files of the others.
-func steps() []struct {
+var steps = []struct {
 	name string
-	do   func(context.Context, *release) error
-} {
-	return []struct {
-		name string
-		do   func(context.Context, *release) error
-	}{
-		{"the image", buildImage},
-		{"the chart", packChart},
-		{"the kustomizations", renderKustomizations},
-		{"the plugin", buildPlugin},
-		{"the licenses of dependencies", listLicenses},
-		{"the SBOMs", writeSBOMs},
-		{"the release notes", writeNotes},
-		{"the provenance", writeProvenance},
-		{"the checksums", writeSums},
-	}
+	do   func(*release, context.Context) error
+}{
+	{"the image", (*release).buildImage},
+	{"the chart", (*release).packChart},
+	{"the kustomizations", (*release).renderKustomizations},
+	{"the plugin", (*release).buildPlugin},
+	{"the licenses of dependencies", (*release).listLicenses},
+	{"the SBOMs", (*release).writeSBOMs},
+	{"the release notes", (*release).writeNotes},
+	{"the provenance", (*release).writeProvenance},
+	{"the checksums", (*release).writeSums},
 }
 
 // build builds a release. The folder appears only when the release is complete.
@@ -84,9 +78,9 @@ func build(ctx context.Context, o options, progress io.Writer) (err error) {
 	if err := os.Mkdir(r.folder, 0o755); err != nil {
 		return err
 	}
-	for _, step := range steps() {
+	for _, step := range steps {
 		began := time.Now()
-		if err := step.do(ctx, r); err != nil {
+		if err := step.do(r, ctx); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
 		}
 		fmt.Fprintf(progress, "release: built %s in %v\n", step.name, time.Since(began).Round(time.Second))
@@ -95,14 +89,101 @@ func build(ctx context.Context, o options, progress io.Writer) (err error) {
 }
 
 // committed returns the source of a release. A change that is not committed is an error.
-func committed(ctx context.Context, o options) (image.Source, error) {
-	from, err := image.Look(ctx, o.source, o.version)
+func committed(ctx context.Context, o options) (source, error) {
+	from, err := look(ctx, o.source, o.version)
 	if err != nil {
 		return from, err
 	}
-	changed, err := from.Output(ctx, "git", "status", "--porcelain")
+	changed, err := from.output(ctx, "git", "status", "--porcelain")
 	if err == nil && changed != "" {
 		err = fmt.Errorf("--source=%s: a release is built from a commit, but there are uncommitted changes:\n%s", o.source, changed)
 	}
 	return from, err
+}
+
+// imageArchive is the name of the file with the image of one platform, for docker load.
+func (r *release) imageArchive(platform string) string {
+	return fmt.Sprintf("%s-%s-%s.tar", webhook, r.from.Version, strings.ReplaceAll(platform, "/", "-"))
+}
+
+// buildImage builds the image for all platforms: an archive for each, and one with the OCI layout of all.
+func (r *release) buildImage(ctx context.Context) error {
+	platforms, err := parsePlatforms(r.imagePlatforms)
+	if err != nil {
+		return err
+	}
+	layout := filepath.Join(r.scratch, "image")
+	if err := makeImage(ctx, r.from, imageOptions{output: layout, repository: r.image, platforms: platforms}, io.Discard); err != nil {
+		return err
+	}
+	for i, platform := range platforms {
+		if err := os.Rename(tarballOf(layout, platform), r.path(r.imageArchive(r.imagePlatforms[i]))); err != nil {
+			return err
+		}
+	}
+	members, err := membersOf(layout, "")
+	if err != nil {
+		return err
+	}
+	file, err := os.Create(r.path(webhook + "-" + r.from.Version + "-oci.tar"))
+	if err != nil {
+		return err
+	}
+	return errors.Join(writeTar(file, r.from.Time, members), file.Close())
+}
+
+const notes = `# handoff %[1]s
+
+## Install
+
+    kubectl apply -f handoff-default.yaml
+
+or, with Helm:
+
+    helm install handoff %[2]s -n handoff-system --create-namespace
+
+Without access to the registry, load the image first: docker load --input %[3]s
+
+## Verify
+
+    sha256sum --check %[4]s
+
+provenance.intoto.json names the commit, %[5]s, and the version of Go, %[6]s, with which the same files can be built again:
+
+    git checkout %[1]s && GOTOOLCHAIN=%[6]s make release VERSION=%[1]s
+
+## Changes
+
+%[7]s
+`
+
+// notesFile is the name of the file with the release notes.
+const notesFile = "RELEASE_NOTES.md"
+
+// writeNotes writes the release's section of the changelog, with how to install and verify the release.
+func (r *release) writeNotes(context.Context) error {
+	changelog, err := r.from.file("CHANGELOG.md")
+	if err != nil {
+		return err
+	}
+	changes, err := section(string(changelog), r.from.Version)
+	if err != nil {
+		return err
+	}
+	return r.write(notesFile, fmt.Appendf(nil, notes, r.from.Version, r.chartArchive(), r.imageArchive(r.imagePlatforms[0]), sumsFile,
+		r.from.Revision, r.from.Compiler, changes))
+}
+
+// section returns a version's section of a changelog, or else that of the changes without a release.
+func section(changelog, version string) (string, error) {
+	for _, title := range []string{"## [" + strings.TrimPrefix(version, "v") + "]", "## [Unreleased]"} {
+		_, after, found := strings.Cut(changelog, "\n"+title)
+		if !found {
+			continue
+		}
+		_, after, _ = strings.Cut(after, "\n") // the date
+		text, _, _ := strings.Cut(after, "\n## ")
+		return strings.TrimSpace(text), nil
+	}
+	return "", fmt.Errorf("CHANGELOG.md: neither a section %s nor one of unreleased changes", version)
 }

@@ -2,75 +2,249 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
-
-	"github.com/ownership-handoff/handoff/hack/image"
+	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// webhook is the name of the webhook's program, and of the files with its image.
-const webhook = "handoff-webhook"
+const (
+	// webhook is the name of the webhook's program, of its file in the image, and of the files with the image.
+	webhook = "handoff-webhook"
+	// user is the user that the image runs as, which owns no file. It is a number, because runAsNonRoot requires one.
+	user = "65532:65532"
+)
 
-// imageArchive is the name of the file with the image of one platform, for docker load.
-func imageArchive(version, platform string) string {
-	return fmt.Sprintf("%s-%s-%s.tar", webhook, version, strings.ReplaceAll(platform, "/", "-"))
+// built is the image of one platform.
+type built struct {
+	platform v1.Platform
+	image    v1.Image
 }
 
-// imageLayout is the name of the file with the image of all platforms, an archive of an OCI layout.
-func imageLayout(version string) string { return fmt.Sprintf("%s-%s-oci.tar", webhook, version) }
+// runImage builds the image as the flags say, writes it, and prints the digests.
+func runImage(ctx context.Context, args []string, out io.Writer) error {
+	o, err := parseImage(args)
+	if err != nil {
+		return err
+	}
+	from, err := look(ctx, o.source, o.version)
+	if err != nil {
+		return err
+	}
+	return makeImage(ctx, from, o, out)
+}
 
-// buildImage builds the image for all platforms.
-func buildImage(ctx context.Context, r *release) error {
-	layout, err := filepath.Abs(filepath.Join(r.scratch, "image"))
+func makeImage(ctx context.Context, from source, o imageOptions, out io.Writer) error {
+	tag, err := name.NewTag(o.repository + ":" + from.Version)
+	if err != nil {
+		return fmt.Errorf("--repository and --version are not a valid reference "+
+			"(a tag consists of letters, digits, '_', '.' and '-', without '+'): %w", err)
+	}
+	// Check before the build, which takes minutes.
+	if err := replaceable(o.output); err != nil {
+		return err
+	}
+	images := make([]built, 0, len(o.platforms))
+	for _, platform := range o.platforms {
+		image, err := assemble(ctx, from, platform)
+		if err != nil {
+			return fmt.Errorf("%s: %w", platform, err)
+		}
+		images = append(images, built{platform: platform, image: image})
+	}
+	index, err := join(from, images)
 	if err != nil {
 		return err
 	}
-	err = image.Run(ctx, []string{
-		"--source=" + r.from.Root, "--version=" + r.from.Version, "--repository=" + r.image,
-		"--platforms=" + strings.Join(r.imagePlatforms, ","), "--output=" + layout,
-	}, io.Discard)
+	if err := writeImage(o.output, tag, index, images); err != nil {
+		return err
+	}
+	if err := reportImage(out, o.output, tag, index, images); err != nil || !o.push {
+		return err
+	}
+	return push(ctx, out, tag, index)
+}
+
+// labels returns the image's metadata, by the keys of the OCI image specification.
+func labels(from source) map[string]string {
+	const prefix = "org.opencontainers.image."
+	metadata := map[string]string{
+		prefix + "title":       webhook,
+		prefix + "description": "Keeps fields that autoscalers, controllers and users own when a manifest is applied",
+		prefix + "source":      repository,
+		prefix + "version":     from.Version,
+		prefix + "licenses":    "Apache-2.0",
+	}
+	if from.Revision != "" {
+		metadata[prefix+"revision"] = from.Revision
+	}
+	return metadata
+}
+
+// assemble builds the image of one platform.
+func assemble(ctx context.Context, from source, platform v1.Platform) (v1.Image, error) {
+	layer, err := pack(ctx, from, platform)
+	if err != nil {
+		return nil, err
+	}
+	created := v1.Time{Time: from.Time}
+	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
+	image, err = mutate.ConfigFile(image, &v1.ConfigFile{
+		OS: platform.OS, Architecture: platform.Architecture,
+		Created: created,
+		RootFS:  v1.RootFS{Type: "layers"},
+		Config: v1.Config{
+			Entrypoint: []string{"/" + webhook},
+			WorkingDir: "/",
+			User:       user,
+			Labels:     labels(from),
+			// Webhook, metrics, health: see handoff-webhook --help.
+			ExposedPorts: map[string]struct{}{"9443/tcp": {}, "8080/tcp": {}, "8081/tcp": {}},
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
+	return mutate.Append(image, mutate.Addendum{
+		Layer: layer, History: v1.History{Created: created, CreatedBy: "make image, " + from.Compiler},
+	})
+}
+
+// pack returns the only layer. It needs no CA certificates: the webhook connects only to the API server, whose CA is mounted with
+// the service account.
+func pack(ctx context.Context, from source, platform v1.Platform) (v1.Layer, error) {
+	binary, err := from.compile(ctx, webhook, platform)
+	if err != nil {
+		return nil, err
+	}
+	license, err := from.file("LICENSE")
+	if err != nil {
+		return nil, err
+	}
+	var archive bytes.Buffer
+	// Nobody but root may change the binary: user 65532 can run it.
+	err = writeTar(&archive, from.Time, []member{
+		{name: "LICENSE", mode: 0o644, content: license}, {name: webhook, mode: 0o755, content: binary},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("layer: %w", err)
+	}
+	return tarball.LayerFromOpener(
+		func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil },
+		tarball.WithCompressionLevel(gzip.BestCompression), tarball.WithCompressedCaching, tarball.WithMediaType(types.OCILayer))
+}
+
+// join returns the index of the images of all platforms, from which a node selects its own. The index has the same metadata as
+// the images, because a registry shows that of the index.
+func join(from source, images []built) (v1.ImageIndex, error) {
+	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
+	for _, one := range images {
+		index = mutate.AppendManifests(index, mutate.IndexAddendum{
+			Add: one.image, Descriptor: v1.Descriptor{Platform: &one.platform},
+		})
+	}
+	annotated, ok := mutate.Annotations(index, labels(from)).(v1.ImageIndex)
+	if !ok {
+		return nil, errors.New("an index with annotations is no longer an index")
+	}
+	return annotated, nil
+}
+
+// replaceable returns an error if the output exists and is not an OCI layout: the program only removes what it has written.
+func replaceable(output string) error {
+	if _, err := os.Lstat(output); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(output, "oci-layout")); err != nil {
+		return fmt.Errorf("--output=%s exists and is not an OCI layout; choose another path: %w", output, err)
+	}
+	return nil
+}
+
+// tarballOf returns the path of a platform's tarball.
+func tarballOf(output string, platform v1.Platform) string {
+	return output + "-" + platform.Architecture + ".tar"
+}
+
+// writeImage writes the layout and the tarballs, and moves them into place once all of them are complete.
+func writeImage(output string, tag name.Tag, index v1.ImageIndex, images []built) (err error) {
+	output = filepath.Clean(output)
+	parent := filepath.Dir(output)
+	if err := os.MkdirAll(parent, 0o755); err != nil {
+		return err
+	}
+	unfinished, err := os.MkdirTemp(parent, ".image-")
 	if err != nil {
 		return err
 	}
-	for _, platform := range r.imagePlatforms {
-		_, architecture, _ := strings.Cut(platform, "/")
-		if err := os.Rename(layout+"-"+architecture+".tar", r.path(imageArchive(r.from.Version, platform))); err != nil {
+	defer func() { err = errors.Join(err, os.RemoveAll(unfinished)) }()
+
+	made := filepath.Join(unfinished, filepath.Base(output))
+	folder, err := layout.Write(made, empty.Index)
+	if err != nil {
+		return fmt.Errorf("layout: %w", err)
+	}
+	named := map[string]string{"org.opencontainers.image.ref.name": tag.TagStr()}
+	if err := folder.AppendIndex(index, layout.WithAnnotations(named)); err != nil {
+		return fmt.Errorf("layout: %w", err)
+	}
+	for _, one := range images {
+		path := tarballOf(made, one.platform)
+		if err := tarball.WriteToFile(path, tag, one.image); err != nil {
+			return fmt.Errorf("tarball of %s: %w", one.platform, err)
+		}
+		if err := os.Rename(path, tarballOf(output, one.platform)); err != nil {
 			return err
 		}
 	}
-	members, err := membersOf(layout, "")
-	if err != nil {
+	if err := os.RemoveAll(output); err != nil {
 		return err
 	}
-	var archive bytes.Buffer
-	if err := image.WriteTar(&archive, r.from.Time, members); err != nil {
-		return err
-	}
-	return r.write(imageLayout(r.from.Version), archive.Bytes())
+	return os.Rename(made, output)
 }
 
-// readImage returns the digest of the image in an archive for docker load, and its program.
-func readImage(path string) (digest v1.Hash, program []byte, err error) {
-	packed, err := tarball.ImageFromPath(path, nil)
+// reportImage prints the digests. A Deployment should use that of the index.
+func reportImage(out io.Writer, output string, tag name.Tag, index v1.ImageIndex, images []built) error {
+	digest, err := index.Digest()
 	if err != nil {
-		return digest, nil, fmt.Errorf("%s: %w", path, err)
+		return err
 	}
-	if digest, err = packed.Digest(); err != nil {
-		return digest, nil, err
+	fmt.Fprintln(out, tag)
+	fmt.Fprintf(out, "%-12s %s %s\n", "index", digest, output)
+	for _, one := range images {
+		digest, err := one.image.Digest()
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "%-12s %s %s\n", one.platform, digest, tarballOf(output, one.platform))
 	}
-	files := mutate.Extract(packed)
-	defer files.Close() //nolint:errcheck // only read
-	program, err = find(files, webhook)
+	return nil
+}
+
+// push pushes all platforms to the tag's registry.
+func push(ctx context.Context, out io.Writer, tag name.Tag, index v1.ImageIndex) error {
+	err := remote.WriteIndex(tag, index, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
 	if err != nil {
-		return digest, nil, fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("push %s: %w", tag, err)
 	}
-	return digest, program, nil
+	digest, err := index.Digest()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "pushed", tag.Digest(digest.String()))
+	return nil
 }

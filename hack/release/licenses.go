@@ -21,19 +21,17 @@ const licenseList = "licenses.csv"
 
 // accepted are the licenses that a module may have: those that the CNCF accepts for dependencies
 // (https://github.com/cncf/foundation/blob/main/policies-guidance/allowed-third-party-license-policy.md).
-func accepted() []string {
-	return []string{"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0"}
-}
+var accepted = []string{"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MIT-0"}
 
 // listLicenses writes the license of each module that a program contains, and fails if one is missing or not accepted.
-func listLicenses(ctx context.Context, r *release) error {
-	found, err := programs(r.path, r.from.Version, r.imagePlatforms, r.platforms)
+func (r *release) listLicenses(ctx context.Context) error {
+	found, err := r.programs()
 	if err != nil {
 		return err
 	}
 	versions := map[string]string{}
 	for _, p := range found {
-		for _, module := range p.modules() {
+		for _, module := range p.modules {
 			versions[module.Path] = module.Version
 		}
 	}
@@ -44,7 +42,7 @@ func listLicenses(ctx context.Context, r *release) error {
 	rows := [][]string{{"module", "version", "license"}}
 	var problems []error
 	for _, path := range slices.Sorted(maps.Keys(versions)) {
-		dir, err := r.from.Output(ctx, "go", "list", "-m", "-f", "{{.Dir}}", path)
+		dir, err := r.from.output(ctx, "go", "list", "-m", "-f", "{{.Dir}}", path)
 		if err != nil {
 			return err
 		}
@@ -101,8 +99,8 @@ func judge(names []string) (string, error) {
 		return "", errors.New("no license was recognized; read it, and replace the module if it has none")
 	}
 	for _, name := range names {
-		if !slices.Contains(accepted(), name) {
-			return "", fmt.Errorf("the license %s is not one of %s", name, strings.Join(accepted(), ", "))
+		if !slices.Contains(accepted, name) {
+			return "", fmt.Errorf("the license %s is not one of %s", name, strings.Join(accepted, ", "))
 		}
 	}
 	return strings.Join(names, " AND "), nil

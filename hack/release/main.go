@@ -6,13 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/spf13/pflag"
-
-	"github.com/ownership-handoff/handoff/hack/image"
 )
 
 const usage = `release builds every file of a release into one folder, or verifies such a folder. It needs go, tar and the source,
@@ -39,7 +38,7 @@ Flags:
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:])
+	err := run(ctx, os.Args[1:], os.Stdout)
 	stop()
 	if err != nil && !errors.Is(err, pflag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "release:", err)
@@ -53,9 +52,9 @@ type options struct {
 	imagePlatforms, platforms      []string
 }
 
-func run(ctx context.Context, args []string) error {
+func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) > 0 && args[0] == "image" {
-		return image.Run(ctx, args[1:], os.Stdout)
+		return runImage(ctx, args[1:], out)
 	}
 	var o options
 	flags := pflag.NewFlagSet("release", pflag.ContinueOnError)
@@ -76,7 +75,7 @@ func run(ctx context.Context, args []string) error {
 	case flags.NArg() == 1 && flags.Arg(0) == "build":
 		return build(ctx, o, os.Stderr)
 	case flags.NArg() == 2 && flags.Arg(0) == "verify":
-		return verify(flags.Arg(1), os.Stdout)
+		return verify(flags.Arg(1), out)
 	default:
 		return errors.New("say release image, release build --version=VERSION or release verify FOLDER, see --help")
 	}

@@ -2,15 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-
-	"github.com/ownership-handoff/handoff/hack/image"
 )
 
 // krewManifest is the name of the plugin's manifest for the krew index.
@@ -30,8 +25,8 @@ func pluginProgram(platform string) string {
 }
 
 // buildPlugin builds the plugin's archives, and the manifest with their digests: krew identifies them by these.
-func buildPlugin(ctx context.Context, r *release) error {
-	text, err := os.ReadFile(filepath.Join(r.from.Root, "manifests", "krew", "handoff.yaml"))
+func (r *release) buildPlugin(ctx context.Context) error {
+	text, err := r.from.file("manifests", "krew", "handoff.yaml")
 	if err != nil {
 		return err
 	}
@@ -44,8 +39,7 @@ func buildPlugin(ctx context.Context, r *release) error {
 		if err := r.write(pluginArchive(platform), archive); err != nil {
 			return err
 		}
-		digest := hex.EncodeToString(sum(archive))
-		manifest = strings.ReplaceAll(manifest, "SHA256-"+strings.ReplaceAll(platform, "/", "-"), digest)
+		manifest = strings.ReplaceAll(manifest, "SHA256-"+strings.ReplaceAll(platform, "/", "-"), sum(archive))
 	}
 	return r.write(krewManifest, []byte(manifest))
 }
@@ -53,22 +47,22 @@ func buildPlugin(ctx context.Context, r *release) error {
 // archivePlugin returns the archive with the plugin of one platform, its license and its shell completion.
 func (r *release) archivePlugin(ctx context.Context, platform string) ([]byte, error) {
 	system, architecture, _ := strings.Cut(platform, "/")
-	binary, err := image.Compile(ctx, r.from, "kubectl-handoff", v1.Platform{OS: system, Architecture: architecture})
+	binary, err := r.from.compile(ctx, "kubectl-handoff", v1.Platform{OS: system, Architecture: architecture})
 	if err != nil {
 		return nil, err
 	}
-	license, err := os.ReadFile(filepath.Join(r.from.Root, "LICENSE"))
+	license, err := r.from.file("LICENSE")
 	if err != nil {
 		return nil, err
 	}
 	const completion = "kubectl_complete-handoff"
-	script, err := os.ReadFile(filepath.Join(r.from.Root, "manifests", "krew", completion))
+	script, err := r.from.file("manifests", "krew", completion)
 	if err != nil {
 		return nil, err
 	}
-	return gzipped(r.from.Time, []image.Member{
-		{Name: "LICENSE", Mode: 0o644, Content: license},
-		{Name: pluginProgram(platform), Mode: 0o755, Content: binary},
-		{Name: completion, Mode: 0o755, Content: script},
+	return gzipped(r.from.Time, []member{
+		{name: "LICENSE", mode: 0o644, content: license},
+		{name: pluginProgram(platform), mode: 0o755, content: binary},
+		{name: completion, mode: 0o755, content: script},
 	})
 }

@@ -2,94 +2,123 @@ package main
 
 import (
 	"context"
-	"encoding/hex"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
 	"os"
-	"path/filepath"
-
-	provenancev1 "github.com/in-toto/attestation/go/predicates/provenance/v1"
-	intoto "github.com/in-toto/attestation/go/v1"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/types/known/structpb"
+	"slices"
+	"strings"
 )
 
 const (
 	// provenanceFile is the name of the file that records what the others were built from.
 	provenanceFile = "provenance.intoto.json"
-	repository     = "https://github.com/ownership-handoff/handoff"
-	predicateType  = "https://slsa.dev/provenance/v1"
+	// sumsFile is the name of the file with the digests of all others, as sha256sum --check reads it.
+	sumsFile   = "SHA256SUMS"
+	repository = "https://github.com/ownership-handoff/handoff"
 )
 
-// writeProvenance writes an in-toto statement with SLSA provenance (https://slsa.dev/spec/v1.1/provenance) about all files that
-// are there. It is not signed: the workflow that publishes a release signs it.
-func writeProvenance(_ context.Context, r *release) error {
-	subjects, err := subjectsOf(r.folder)
-	if err != nil {
-		return err
-	}
-	parameters, err := structpb.NewStruct(map[string]any{
-		"version": r.from.Version, "image": r.image, "imagePlatforms": texts(r.imagePlatforms), "pluginPlatforms": texts(r.platforms),
-	})
-	if err != nil {
-		return err
-	}
-	predicate := &provenancev1.Provenance{
-		BuildDefinition: &provenancev1.BuildDefinition{
-			BuildType:          repository + "/blob/" + r.from.Version + "/hack/release",
-			ExternalParameters: parameters,
-			ResolvedDependencies: []*intoto.ResourceDescriptor{
-				{Uri: "git+" + repository + "@refs/tags/" + r.from.Version, Digest: map[string]string{"gitCommit": r.from.Revision}},
-				{Uri: "https://go.dev/dl/" + r.from.Compiler, Name: "go"},
-			},
-		},
-		RunDetails: &provenancev1.RunDetails{
-			// Without the optional times of the build, which would make two builds differ.
-			Builder: &provenancev1.Builder{Id: repository + "/tree/" + r.from.Version + "/hack/release"},
-		},
-	}
-	statement := &intoto.Statement{Type: intoto.StatementTypeUri, Subject: subjects, PredicateType: predicateType}
-	text, err := protojson.Marshal(predicate)
-	if err != nil {
-		return err
-	}
-	statement.Predicate = &structpb.Struct{}
-	if err := protojson.Unmarshal(text, statement.Predicate); err != nil {
-		return err
-	}
-	if err := statement.Validate(); err != nil {
-		return err
-	}
-	// protojson adds random white space, so that nobody relies on its output.
-	if text, err = canonical(statement); err != nil {
-		return err
-	}
-	return r.write(provenanceFile, text)
+// resource is a file or what it was built from (https://github.com/in-toto/attestation/blob/main/spec/v1/resource_descriptor.md).
+type resource struct {
+	Digest map[string]string `json:"digest,omitempty"`
+	Name   string            `json:"name,omitempty"`
+	URI    string            `json:"uri,omitempty"`
 }
 
-// subjectsOf returns the files of a folder with their digests, but for the provenance and the checksums.
-func subjectsOf(folder string) ([]*intoto.ResourceDescriptor, error) {
-	entries, err := os.ReadDir(folder)
+// parameters are what a release was built with.
+type parameters struct {
+	Image           string   `json:"image"`
+	ImagePlatforms  []string `json:"imagePlatforms"`
+	PluginPlatforms []string `json:"pluginPlatforms"`
+	Version         string   `json:"version"`
+}
+
+type (
+	// statement is an in-toto statement with SLSA provenance (https://slsa.dev/spec/v1.1/provenance).
+	statement struct {
+		Type          string     `json:"_type"`
+		Subject       []resource `json:"subject"`
+		PredicateType string     `json:"predicateType"`
+		Predicate     provenance `json:"predicate"`
+	}
+	provenance struct {
+		BuildDefinition definition `json:"buildDefinition"`
+		// Without the optional times of the build, which would make two builds differ.
+		RunDetails struct {
+			Builder struct {
+				ID string `json:"id"`
+			} `json:"builder"`
+		} `json:"runDetails"`
+	}
+	definition struct {
+		BuildType            string     `json:"buildType"`
+		ExternalParameters   parameters `json:"externalParameters"`
+		ResolvedDependencies []resource `json:"resolvedDependencies"`
+	}
+)
+
+// writeProvenance writes the provenance of all files that are there. It is not signed: the workflow that publishes a release signs it.
+func (r *release) writeProvenance(context.Context) error {
+	subjects, err := r.digests(provenanceFile, sumsFile)
+	if err != nil {
+		return err
+	}
+	s := statement{Type: "https://in-toto.io/Statement/v1", Subject: subjects, PredicateType: "https://slsa.dev/provenance/v1"}
+	s.Predicate.RunDetails.Builder.ID = repository + "/tree/" + r.from.Version + "/hack/release"
+	s.Predicate.BuildDefinition = definition{
+		BuildType: repository + "/blob/" + r.from.Version + "/hack/release",
+		ExternalParameters: parameters{
+			Version: r.from.Version, Image: r.image, ImagePlatforms: r.imagePlatforms, PluginPlatforms: r.platforms,
+		},
+		ResolvedDependencies: []resource{
+			{URI: "git+" + repository + "@refs/tags/" + r.from.Version, Digest: map[string]string{"gitCommit": r.from.Revision}},
+			{URI: "https://go.dev/dl/" + r.from.Compiler, Name: "go"},
+		},
+	}
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	return r.write(provenanceFile, append(text, '\n'))
+}
+
+// digests returns the files with their digests, in the order of their names, without some.
+func (r *release) digests(without ...string) (found []resource, err error) {
+	entries, err := os.ReadDir(r.folder)
 	if err != nil {
 		return nil, err
 	}
-	var subjects []*intoto.ResourceDescriptor
 	for _, entry := range entries {
-		if entry.Name() == provenanceFile || entry.Name() == sumsFile {
+		if slices.Contains(without, entry.Name()) {
 			continue
 		}
-		content, err := os.ReadFile(filepath.Join(folder, entry.Name()))
+		content, err := os.ReadFile(r.path(entry.Name()))
 		if err != nil {
 			return nil, err
 		}
-		digest := map[string]string{"sha256": hex.EncodeToString(sum(content))}
-		subjects = append(subjects, &intoto.ResourceDescriptor{Name: entry.Name(), Digest: digest})
+		found = append(found, resource{Name: entry.Name(), Digest: map[string]string{"sha256": sum(content)}})
 	}
-	return subjects, nil
+	return found, nil
 }
 
-func texts(list []string) []any {
-	values := make([]any, len(list))
-	for i, text := range list {
-		values[i] = text
+// writeSums writes the digests of all files that are there.
+func (r *release) writeSums(context.Context) error {
+	text, err := r.sums()
+	if err != nil {
+		return err
 	}
-	return values
+	return r.write(sumsFile, []byte(text))
 }
+
+// sums returns the digests of all files but that of the checksums.
+func (r *release) sums() (string, error) {
+	files, err := r.digests(sumsFile)
+	var text strings.Builder
+	for _, file := range files {
+		fmt.Fprintf(&text, "%s  %s\n", file.Digest["sha256"], file.Name)
+	}
+	return text.String(), err
+}
+
+// sum returns the digest of a file in hexadecimal.
+func sum(content []byte) string { return fmt.Sprintf("%x", sha256.Sum256(content)) }

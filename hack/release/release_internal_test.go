@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"os"
@@ -24,12 +23,20 @@ func TestRelease(t *testing.T) {
 			imagePlatforms: []string{"linux/amd64", "linux/arm64"}, platforms: []string{"linux/amd64", "windows/amd64"},
 		}
 	}
+	setEpoch(t, "")
 	first, second := o(), o()
-	for _, o := range []options{first, second} {
-		if err := build(t.Context(), o, t.Output()); err != nil {
+	if err := build(t.Context(), first, t.Output()); err != nil {
+		t.Fatal(err)
+	}
+	t.Run("another clone gives the same files, whatever its user has set", func(t *testing.T) {
+		t.Setenv("GOFLAGS", "-tags=netgo -ldflags=-linkmode=internal")
+		t.Setenv("GOAMD64", "v3")
+		t.Setenv("CGO_ENABLED", "1")
+		t.Setenv("TZ", "Pacific/Auckland")
+		if err := build(t.Context(), second, t.Output()); err != nil {
 			t.Fatal(err)
 		}
-	}
+	})
 	if diff := cmp.Diff(readFile(t, first.output, sumsFile), readFile(t, second.output, sumsFile)); diff != "" {
 		t.Errorf("two builds of one commit differ (-first +second):\n%s", diff)
 	}
@@ -37,6 +44,8 @@ func TestRelease(t *testing.T) {
 		t.Errorf("verify: %v", err)
 	}
 	t.Run("verify finds each change", func(t *testing.T) { verifyFindsChanges(t, first) })
+	t.Run("the images", func(t *testing.T) { checkImages(t, first) })
+	t.Run("release image", func(t *testing.T) { checkImageCommand(t, first) })
 	t.Run("the chart is what Helm packs", func(t *testing.T) { helmReadsTheChart(t, first) })
 	if err := build(t.Context(), first, io.Discard); err == nil || !strings.Contains(err.Error(), "exists already") {
 		t.Errorf("a second build into the same folder: got %v", err)
@@ -60,7 +69,8 @@ func verifyFindsChanges(t *testing.T, o options) {
 			return os.WriteFile(path, bytes.Replace(text, []byte(old), []byte(with), 1), 0o600)
 		}
 	}
-	sbom := imageArchive(o.version, "linux/amd64") + ".cdx.json"
+	r := &release{from: source{Version: o.version}, folder: o.output}
+	sbom := r.imageArchive("linux/amd64") + ".cdx.json"
 	for sentence, c := range map[string]struct {
 		change func() error
 		resum  bool
@@ -90,7 +100,7 @@ func verifyFindsChanges(t *testing.T, o options) {
 				t.Fatal(err)
 			}
 			if c.resum {
-				if err := writeSums(t.Context(), &release{folder: o.output}); err != nil {
+				if err := r.writeSums(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -113,7 +123,7 @@ func helmReadsTheChart(t *testing.T, o options) {
 		}
 		return strings.ReplaceAll(string(out), "handoff-"+strings.TrimPrefix(o.version, "v"), "handoff-VERSION")
 	}
-	released := render(filepath.Join(o.output, chartArchive(o.version)))
+	released := render(filepath.Join(o.output, "handoff-0.1.0.tgz"))
 	if diff := cmp.Diff(render(filepath.Join(o.source, "manifests", "chart"), "--set", "image.tag="+o.version), released); diff != "" {
 		t.Errorf("the chart of the release renders differently (-source +release):\n%s", diff)
 	}
@@ -197,11 +207,7 @@ func TestLicensesAreJudged(t *testing.T) {
 func cloneOf(t *testing.T, repository string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "source")
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	if out, err := exec.CommandContext(ctx, "git", "clone", "--quiet", repository, dir).CombinedOutput(); err != nil {
-		t.Fatalf("git clone: %v\n%s", err, out)
-	}
+	git(t, ".", "clone", "--quiet", repository, dir)
 	return dir
 }
 

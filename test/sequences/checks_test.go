@@ -23,8 +23,6 @@ const (
 	checkKept     = "the entries of a kept field are those that it had, apart from the entry of the sender's own server-side apply"
 	checkRecord   = "last-applied is the same as without handoff, apart from the named fields and their parents"
 	checkRemoved  = "a field that a warning names as removed is removed"
-	checkLater    = "after earlier keeps, only the fields named then are different from an object without handoff"
-	checkLaterErr = "after earlier keeps, the API server refuses a later write only because of the fields named then"
 )
 
 // finding is a violation of a check by a write.
@@ -44,20 +42,19 @@ func general(text string) string {
 	return numbers.ReplaceAllString(brackets.ReplaceAllString(templatePrefix.ReplaceAllString(text, "${1}~"), "[]"), "N")
 }
 
-// observation is a write to the three objects of a sequence.
+// observation is a write to the two objects of a sequence.
 type observation struct {
-	schemas schemas
-	kind    *kind
-	step    step
+	kind *kind
+	step step
 	// decided is what the ledger expects of the write, and unlike how the opted object differs from it in kept fields.
 	decided ledger.Outcomes
 	unlike  []string
 	// before is the opted object before the write; it is empty if the write creates the object.
-	before                stored
-	opted, twin, history  stored
-	answer                answer
-	twinErr, historyErr   error
-	named, cleared, later []string // see names; later are the names of earlier writes
+	before         stored
+	opted, twin    stored
+	answer         answer
+	twinErr        error
+	named, cleared []string // see names
 }
 
 func (o *observation) check() (found []finding) {
@@ -84,14 +81,13 @@ func (o *observation) check() (found []finding) {
 	case refused == nil:
 		o.same(report)
 	}
-	o.afterKeeps(report)
 	return found
 }
 
 // same checks the difference to the twin, which the write has made.
 func (o *observation) same(report func(check, at, format string, args ...any)) {
-	d := o.schemas.compare(o.opted, o.twin)
-	fields := o.schemas.fields(o.opted.object, o.before.object, o.twin.object)
+	d := compare(o.opted, o.twin)
+	fields := cluster.reader.Fields(o.opted.object, o.before.object, o.twin.object)
 	named := append(slices.Clone(o.named), o.cleared...)
 	if d.other != "" {
 		report(checkUnnamed, "", "%s", d.other)
@@ -115,7 +111,7 @@ func (o *observation) same(report func(check, at, format string, args ...any)) {
 		}
 	}
 	for _, p := range d.base {
-		if declared := o.schemas.fields(declaredIn(o.opted.base))[0]; !related(named, p) || text(declared[p]) == "{}" {
+		if declared := cluster.reader.Fields(declaredIn(o.opted.base))[0]; !related(named, p) || text(declared[p]) == "{}" {
 			report(checkRecord, p, "%s: is %s, without handoff %s", p, o.opted.base, o.twin.base)
 		}
 	}
@@ -203,46 +199,6 @@ func (o *observation) managedIn(entry, path string) string {
 	return fmt.Sprintf("in the entry: %t, before: %t, without handoff: %t", has(o.opted), has(o.before), has(o.twin))
 }
 
-// afterKeeps compares the object with one whose namespace has never opted in.
-func (o *observation) afterKeeps(report func(check, at, format string, args ...any)) {
-	here, there := o.answer.err, o.historyErr
-	names := slices.Concat(o.later, o.named, o.cleared)
-	because := func(err error) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return mentions(err, name) })
-	}
-	switch {
-	case here != nil && there == nil && o.twinErr != nil && !because(here):
-		report(checkLaterErr, rule(here), "refused: %v; earlier: %q", here, o.later)
-	case here == nil && there != nil && len(names) > 0 && o.changedNothing(): // kubectl has sent nothing, as the base has no kept field
-	case here == nil && there != nil && o.twinErr == nil && !because(there):
-		report(checkLaterErr, rule(there), "refused without handoff: %v; earlier: %q", there, o.later)
-	case here == nil && there == nil:
-		d := o.schemas.compare(o.opted, o.history)
-		if d.other != "" && len(names) == 0 {
-			report(checkLater, "", "%s", d.other)
-		}
-		for _, p := range slices.Concat(d.values, d.entries, d.base) {
-			path := p
-			if _, after, ok := strings.Cut(p, " ."); ok {
-				path = "." + after
-			}
-			// The text of last-applied decides who manages it, and a keep can remove the parents, so that kubectl never deletes them.
-			parent := func(name string) bool {
-				return slices.ContainsFunc(parentsOf(name), func(p string) bool { return within(path, p) })
-			}
-			if !related(names, path) && !o.isDefault(path) && (len(names) == 0 || !within(annotation, path) && !slices.ContainsFunc(names, parent)) {
-				report(checkLater, path, "%s; earlier: %q", p, o.later)
-			}
-		}
-	}
-}
-
-// changedNothing reports whether the write has left the object as it was.
-func (o *observation) changedNothing() bool {
-	d := o.schemas.compare(o.before, o.opted)
-	return len(d.values)+len(d.entries)+len(d.base) == 0
-}
-
 // parentsOf returns the parents of a field within its list element, without .spec and that of a pod template.
 func parentsOf(p string) (parents []string) {
 	for i := strings.LastIndexAny(p, ".["); i > 0; i = strings.LastIndexAny(p, ".[") {
@@ -252,11 +208,6 @@ func parentsOf(p string) (parents []string) {
 		parents = append(parents, p)
 	}
 	return parents
-}
-
-// diverged reports whether the history cannot be compared with the object any more.
-func (o *observation) diverged() bool {
-	return (o.answer.err == nil) != (o.historyErr == nil)
 }
 
 var warningForm = regexp.MustCompile(`^handoff: ([a-z ]+?) (\.\S.*)$`)
@@ -295,7 +246,7 @@ func (o *observation) namesIn(warning, verbs string) (all []string) {
 		return []string{name}
 	}
 	for _, object := range []map[string]any{o.before.object, o.opted.object, o.twin.object} { // one may have two elements with one key
-		for p := range o.schemas.fields(object)[0] {
+		for p := range cluster.reader.Fields(object)[0] {
 			if i := strings.LastIndex(p, cut); i > 0 && within(p, p[:i+len(cut)]) {
 				all = append(all, p[:i+len(cut)])
 			}

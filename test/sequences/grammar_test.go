@@ -61,9 +61,8 @@ type manifest map[string]any
 
 // The namespaces of a kind: see the comment of the package.
 const (
-	opted   = "opted"
-	twin    = "twin"
-	history = "history"
+	opted = "opted"
+	twin  = "twin"
 )
 
 func (k *kind) namespace(role string) string { return role + "-of-" + strings.ToLower(k.Kind) }

@@ -109,22 +109,15 @@ func entryName(e metav1.ManagedFieldsEntry) string {
 	return strings.Join([]string{e.Manager, string(e.Operation), e.APIVersion, e.Subresource}, "|")
 }
 
-// schemas read the fields of objects.
-type schemas struct{ reader ledger.Reader }
-
-func (s schemas) fields(objects ...map[string]any) []ledger.Values {
-	return s.reader.Fields(objects...)
-}
-
 // differences are the paths in which two stored objects differ.
 type differences struct {
 	values, entries, base []string
 	other                 string // a difference without a path
 }
 
-func (s schemas) compare(a, b stored) (d differences) {
+func compare(a, b stored) (d differences) {
 	if !reflect.DeepEqual(a.object, b.object) {
-		fields := s.fields(a.object, b.object)
+		fields := cluster.reader.Fields(a.object, b.object)
 		if d.values = unequal(fields[0], fields[1]); len(d.values) == 0 {
 			d.other = "the order of a list: " + text(a.object) + " and " + text(b.object)
 		}
@@ -143,7 +136,7 @@ func (s schemas) compare(a, b stored) (d differences) {
 			d.base = []string{"unreadable or missing"}
 			return d
 		}
-		fields := s.fields(left, right)
+		fields := cluster.reader.Fields(left, right)
 		if d.base = unequal(fields[0], fields[1]); len(d.base) == 0 {
 			d.other = "the text of last-applied: " + a.base + " and " + b.base
 		}

@@ -28,38 +28,36 @@ type script struct {
 // play is a sequence that is being played.
 type play struct {
 	script
-	schemas              schemas
-	ledger               ledger.Object // of the opted object
-	opted, twin, history *side
-	later                []string
-	count                *counts
+	ledger      ledger.Object // of the opted object
+	opted, twin *side
+	count       *counts
 }
 
-func (s script) start(schemas schemas, name string, count *counts) *play {
-	sideIn := func(role string) *side {
+func (s script) start(name string, count *counts) *play {
+	side := func(role string) *side {
 		return &side{kind: s.kind, namespace: s.kind.namespace(role), name: name, kubectl: s.kubectl}
 	}
-	p := &play{script: s, schemas: schemas, opted: sideIn(opted), twin: sideIn(twin), history: sideIn(history), count: count}
-	p.steps, p.ledger = nil, s.kind.ledger()
+	p := &play{script: s, opted: side(opted), twin: side(twin), count: count, ledger: s.kind.ledger()}
+	p.steps = nil
 	return p
 }
 
 func (p *play) end(ctx context.Context) {
-	for _, s := range []*side{p.opted, p.twin, p.history} {
+	for _, s := range []*side{p.opted, p.twin} {
 		s.delete(ctx)
 	}
 }
 
 // sequence generates and plays a sequence of 20 to 200 commands, and returns its script and the findings of its last step. It stops at
 // the first step with findings. As many sequences have less than 60 commands as have more.
-func sequence(ctx context.Context, schemas schemas, k *kind, seed uint64, index int, count *counts) (script, []finding, error) {
+func sequence(ctx context.Context, k *kind, seed uint64, index int, count *counts) (script, []finding, error) {
 	random := rand.New(rand.NewPCG(seed, uint64(index)))
 	s := script{kind: k, kubectl: (index+index/len(cluster.kinds))%20 == 7, scaled: k.Scaled && random.IntN(100) < 30}
 	length := int(20 * math.Pow(10, random.Float64()))
 	if s.kubectl {
 		length = 20
 	}
-	p := s.start(schemas, fmt.Sprintf("s%d", index), count)
+	p := s.start(fmt.Sprintf("s%d", index), count)
 	defer p.end(context.WithoutCancel(ctx))
 	g := &generator{random: random, object: p.opted, scales: s.scaled || random.IntN(100) < 20}
 	g.appliers = pick(random, [][]string{{apply}, {apply}, {apply}, {serverApply}, {serverApply}, {helmUpgrade}, {apply, serverApply}, {apply, serverApply, helmUpgrade}})
@@ -87,29 +85,28 @@ func (p *play) step(ctx context.Context, w step) (found []finding, err error) {
 		return nil, nil // a shrunk sequence
 	}
 	p.steps = append(p.steps, w)
-	o := observation{schemas: p.schemas, kind: p.kind, step: w, later: p.later}
+	o := observation{kind: p.kind, step: w}
 	if o.before, err = storedOf(p.opted.live); err != nil {
 		return nil, err
 	}
 	if err := p.align(ctx, p.twin); err != nil {
 		return nil, err
 	}
-	var unopted [2]answer
-	for i, s := range []*side{p.opted, p.twin, p.history} {
-		a, err := s.do(ctx, w)
+	for _, each := range []struct {
+		side *side
+		to   *stored
+	}{{p.opted, &o.opted}, {p.twin, &o.twin}} {
+		a, err := each.side.do(ctx, w)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.namespace, err)
+			return nil, fmt.Errorf("%s: %w", each.side.namespace, err)
 		}
-		if i == 0 {
+		if *each.to, err = storedOf(each.side.live); err != nil {
+			return nil, err
+		}
+		if each.side == p.opted {
 			o.answer = a
 		} else {
-			unopted[i-1] = a
-		}
-	}
-	o.twinErr, o.historyErr = unopted[0].err, unopted[1].err
-	for at, s := range map[*stored]*side{&o.opted: p.opted, &o.twin: p.twin, &o.history: p.history} {
-		if *at, err = storedOf(s.live); err != nil {
-			return nil, err
+			o.twinErr = a.err
 		}
 	}
 	if o.decided, o.unlike, err = p.book(w, o); err != nil {
@@ -118,7 +115,6 @@ func (p *play) step(ctx context.Context, w step) (found []finding, err error) {
 	found = o.check()
 	p.count.observed(p.kind, o)
 	if len(found) > 0 || p.opted.live == nil {
-		p.later = nil
 		return found, nil
 	}
 	if o.before.object == nil && p.kind.Scaled && p.kind.Pod == "" {
@@ -130,17 +126,13 @@ func (p *play) step(ctx context.Context, w step) (found []finding, err error) {
 			err = p.opted.target(ctx)
 		}
 	}
-	if p.later = slices.Concat(p.later, o.named, o.cleared); err == nil && o.diverged() {
-		p.later = nil
-		return nil, p.align(ctx, p.history)
-	}
 	return nil, err
 }
 
 // book enters a step in the ledger, which then learns what is stored. It returns what handoff must decide, and how what it has kept differs
 // from what the ledger says.
 func (p *play) book(w step, o observation) (decided ledger.Outcomes, unlike []string, err error) {
-	next, decided, err := p.ledger.After(w.write(p.schemas.reader, p.kind))
+	next, decided, err := p.ledger.After(w.write(cluster.reader, p.kind))
 	switch {
 	case err != nil, o.answer.err != nil:
 		return decided, nil, err
@@ -150,7 +142,7 @@ func (p *play) book(w step, o observation) (decided ledger.Outcomes, unlike []st
 		p.ledger = next
 		return nil, nil, nil
 	}
-	stored, err := p.schemas.reader.Read(p.opted.live)
+	stored, err := cluster.reader.Read(p.opted.live)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -182,29 +174,28 @@ func (p *play) align(ctx context.Context, s *side) error {
 	if err != nil {
 		return err
 	}
-	for range 2 {
+	var d differences
+	for attempt := range 3 {
 		is, err := storedOf(s.live)
 		if err != nil {
 			return err
 		}
-		d := p.schemas.compare(want, is)
-		if s.live != nil && len(d.values)+len(d.entries)+len(d.base) == 0 && d.other == "" {
+		d = compare(want, is)
+		if s.live != nil && len(d.values)+len(d.entries)+len(d.base) == 0 && (d.other == "" || attempt == 2) {
 			return nil
 		}
-		if err := s.become(ctx, p.opted); err != nil {
-			return err
+		if attempt < 2 {
+			if err := s.become(ctx, p.opted); err != nil {
+				return err
+			}
 		}
 	}
-	is, err := storedOf(s.live)
-	if d := p.schemas.compare(want, is); err == nil && len(d.values)+len(d.entries)+len(d.base) > 0 {
-		return fmt.Errorf("%w: it is different in %v, %v and %v of last-applied", errNotCopied, d.values, d.entries, d.base)
-	}
-	return err
+	return fmt.Errorf("%w: it is different in %v, %v and %v of last-applied", errNotCopied, d.values, d.entries, d.base)
 }
 
 // replay plays a script on other objects. It returns the script up to the first step with findings, and these.
-func (s script) replay(ctx context.Context, schemas schemas, name string, count *counts) (script, []finding, error) {
-	p := s.start(schemas, name, count)
+func (s script) replay(ctx context.Context, name string, count *counts) (script, []finding, error) {
+	p := s.start(name, count)
 	defer p.end(context.WithoutCancel(ctx))
 	for _, w := range s.steps {
 		if found, err := p.step(ctx, w); err != nil || len(found) > 0 {
@@ -215,13 +206,13 @@ func (s script) replay(ctx context.Context, schemas schemas, name string, count 
 }
 
 // shrunk returns the script without steps that a finding does not need.
-func (s script) shrunk(ctx context.Context, schemas schemas, name, class string) script {
+func (s script) shrunk(ctx context.Context, name, class string) script {
 	left := 60
 	for size := len(s.steps) / 2; size > 0; size /= 2 {
 		for at := 0; at+size < len(s.steps) && left > 0; left-- {
 			without := s
 			without.steps = slices.Delete(slices.Clone(s.steps), at, at+size)
-			played, found, err := without.replay(ctx, schemas, fmt.Sprintf("%s-%d", name, left), newCounts())
+			played, found, err := without.replay(ctx, fmt.Sprintf("%s-%d", name, left), newCounts())
 			if err == nil && slices.ContainsFunc(found, func(f finding) bool { return f.class() == class }) {
 				s.steps = played.steps
 			} else {

@@ -2,9 +2,8 @@
 // without the webhook. After each write, it compares the stored objects and the API server's answers, and what handoff has kept with
 // test/ledger.
 //
-// Each sequence has three objects of the same name. The opted object is in a namespace that has opted in. The twin is not, and
-// becomes a copy of the opted object before each write, so that every difference was made by that write. The history is not
-// opted in either, and is never copied while handoff accepts what the API server accepts: it shows what an earlier keep leads to.
+// Each sequence has two objects of the same name. The opted object is in a namespace that has opted in. The twin is not, and becomes
+// a copy of the opted object before each write, so that every difference was made by that write.
 package sequences_test
 
 import (
@@ -28,6 +27,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+	"github.com/ownership-handoff/handoff/test/ledger"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
 
@@ -46,6 +46,7 @@ var cluster struct {
 	controlPlane *controlplane.ControlPlane
 	webhook      *handofftest.Webhook
 	client       client.Client
+	reader       ledger.Reader
 	kinds        []*kind
 	scenarios    []scenario
 }
@@ -67,7 +68,7 @@ func TestMain(m *testing.M) {
 
 // prepare creates the namespaces before it starts the webhook, so that the webhook knows them when it is ready.
 func prepare(ctx context.Context, started *controlplane.ControlPlane) (err error) {
-	cluster.controlPlane = started
+	cluster.controlPlane, cluster.reader = started, ledger.NewReader()
 	cluster.kinds, cluster.scenarios = readGrammar()
 	config := rest.CopyConfig(started.Config)
 	config.QPS = -1
@@ -83,7 +84,7 @@ func prepare(ctx context.Context, started *controlplane.ControlPlane) (err error
 		}
 	}
 	for _, k := range cluster.kinds {
-		for _, role := range []string{opted, twin, history} {
+		for _, role := range []string{opted, twin} {
 			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: k.namespace(role)}}
 			if role == opted {
 				namespace.Annotations = map[string]string{ownership.ModeAnnotation: "enforce"}

@@ -205,8 +205,7 @@ func (s *side) write(ctx context.Context, w step, a *answer) error {
 	case serverApply:
 		return s.patch(ctx, w, types.ApplyPatchType, declared)
 	case apply:
-		original, _ := utiljsonObject(s.live.GetAnnotations()[lastApplied])
-		return s.threeWay(ctx, w, original, declared)
+		return s.threeWay(ctx, w, declaredIn(s.live.GetAnnotations()[lastApplied]), declared)
 	case helmUpgrade:
 		original := s.released
 		s.released = declared
@@ -360,14 +359,6 @@ func record(declared map[string]any) error {
 	text, err := json.Marshal(declared)
 	annotations[lastApplied] = string(text) + "\n"
 	return err
-}
-
-func utiljsonObject(text string) (o map[string]any, err error) {
-	if text == "" {
-		return nil, nil
-	}
-	err = utiljson.Unmarshal([]byte(text), &o)
-	return o, err
 }
 
 // become makes the object a copy of another side's, with its managedFields: the first write sets the values, the second one

@@ -1,4 +1,4 @@
-package image
+package main
 
 import (
 	"errors"
@@ -6,13 +6,12 @@ import (
 	"os"
 	"strings"
 
-	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/spf13/pflag"
 )
 
-// options are the flags.
-type options struct {
+// imageOptions are the flags of release image.
+type imageOptions struct {
 	source     string
 	output     string
 	repository string
@@ -21,7 +20,7 @@ type options struct {
 	push       bool
 }
 
-const usage = `release image builds the container image of handoff-webhook from Source. The image contains a static binary and the
+const imageUsage = `release image builds the container image of handoff-webhook from Source. The image contains a static binary and the
 license, and runs as user 65532. The build requires no docker, and pulls nothing.
 
 Builds of the same commit with the same version of Go have the same digests, regardless of machine, folder and date. All times
@@ -52,8 +51,8 @@ Examples:
 Flags:
 `
 
-func parse(args []string) (options, error) {
-	var o options
+func parseImage(args []string) (imageOptions, error) {
+	var o imageOptions
 	var platforms []string
 	flags := pflag.NewFlagSet("image", pflag.ContinueOnError)
 	flags.SortFlags = false
@@ -65,7 +64,7 @@ func parse(args []string) (options, error) {
 		"the `tag`, and the output of handoff-webhook --version (default: that of "+strings.Join(describe(), " ")+")")
 	flags.StringSliceVar(&platforms, "platforms", []string{"linux/amd64", "linux/arm64"}, "`list` of linux/ARCHITECTURE")
 	flags.BoolVar(&o.push, "push", false, "push all platforms to the repository, with the tag")
-	flags.Usage = func() { fmt.Fprint(os.Stderr, usage, flags.FlagUsagesWrapped(110)) }
+	flags.Usage = func() { fmt.Fprint(os.Stderr, imageUsage, flags.FlagUsagesWrapped(110)) }
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -96,14 +95,4 @@ func parsePlatforms(list []string) ([]v1.Platform, error) {
 		platforms = append(platforms, v1.Platform{OS: system, Architecture: architecture})
 	}
 	return platforms, nil
-}
-
-// tag returns the reference of the image.
-func (o options) tag(version string) (name.Tag, error) {
-	tag, err := name.NewTag(o.repository + ":" + version)
-	if err != nil {
-		return tag, fmt.Errorf("--repository and --version are not a valid reference "+
-			"(a tag consists of letters, digits, '_', '.' and '-', without '+'): %w", err)
-	}
-	return tag, nil
 }

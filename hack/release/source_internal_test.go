@@ -1,4 +1,4 @@
-package image
+package main
 
 import (
 	"bytes"
@@ -16,12 +16,12 @@ func TestLook(t *testing.T) {
 	for name, c := range map[string]struct {
 		committed      bool
 		version, epoch string
-		want           Source
+		want           source
 	}{
-		"an unpacked archive has no version, and the time 1970": {want: Source{Version: "unknown", Time: time.Unix(0, 0)}},
-		"its version can be set, and its time by the epoch":     {version: "v1", epoch: "86400", want: Source{Version: "v1", Time: time.Unix(86400, 0)}},
-		"a clone has the commit's name and time":                {committed: true, want: Source{Version: "v0.1.0", Time: time.Unix(1e9, 0)}},
-		"the epoch overrides the commit's time":                 {committed: true, epoch: "7", want: Source{Version: "v0.1.0", Time: time.Unix(7, 0)}},
+		"an unpacked archive has no version, and the time 1970": {want: source{Version: "unknown", Time: time.Unix(0, 0)}},
+		"its version can be set, and its time by the epoch":     {version: "v1", epoch: "86400", want: source{Version: "v1", Time: time.Unix(86400, 0)}},
+		"a clone has the commit's name and time":                {committed: true, want: source{Version: "v0.1.0", Time: time.Unix(1e9, 0)}},
+		"the epoch overrides the commit's time":                 {committed: true, epoch: "7", want: source{Version: "v0.1.0", Time: time.Unix(7, 0)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
@@ -33,11 +33,11 @@ func TestLook(t *testing.T) {
 			}
 			setEpoch(t, c.epoch)
 			c.want.Root, c.want.Time, c.want.Compiler = root, c.want.Time.UTC(), compiler(t)
-			got, err := Look(t.Context(), root, c.version)
+			got, err := look(t.Context(), root, c.version)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(Source{})); diff != "" {
+			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(source{})); diff != "" {
 				t.Errorf("source (-want +got):\n%s", diff)
 			}
 		})
@@ -81,7 +81,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			setEpoch(t, c.epoch)
 			var printed bytes.Buffer
-			err := Run(t.Context(), append([]string{"--source=../.."}, c.args...), &printed)
+			err := run(t.Context(), append([]string{"image", "--source=../.."}, c.args...), &printed)
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got error %v, want %q", err, c.want)
 			}
@@ -92,5 +92,38 @@ func TestRefusals(t *testing.T) {
 	}
 	if _, err := os.Stat(kept); err != nil {
 		t.Error("the other folder has changed:", err)
+	}
+}
+
+// git runs git in a folder, and returns what it prints.
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	from := source{Root: dir}
+	said, err := from.output(t.Context(), append([]string{"git"}, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return said
+}
+
+// compiler returns the version of Go.
+func compiler(t *testing.T) string {
+	t.Helper()
+	from := source{Root: "."}
+	version, err := from.output(t.Context(), "go", "env", "GOVERSION")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return version
+}
+
+// setEpoch sets SOURCE_DATE_EPOCH until the test ends. If it is empty, the variable is unset, whatever the environment has.
+func setEpoch(t *testing.T, seconds string) {
+	t.Helper()
+	t.Setenv("SOURCE_DATE_EPOCH", seconds)
+	if seconds == "" {
+		if err := os.Unsetenv("SOURCE_DATE_EPOCH"); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
