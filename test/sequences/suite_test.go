@@ -72,7 +72,7 @@ func prepare(ctx context.Context, started *controlplane.ControlPlane) (err error
 	cluster.kinds, cluster.scenarios = readGrammar()
 	config := rest.CopyConfig(started.Config)
 	config.QPS = -1
-	config.WarningHandlerWithContext = collectWarnings{}
+	config.WarningHandlerWithContext = objects.Warnings{}
 	if cluster.client, err = client.New(config, client.Options{}); err != nil {
 		return fmt.Errorf("creating a client: %w", err)
 	}
@@ -153,18 +153,6 @@ func webhookOptions(dir string) (handofftest.Options, error) {
 		os.WriteFile(filepath.Join(manifests, "kustomization.yaml"), []byte(overlay), 0o600),
 		os.WriteFile(options.Config, []byte(rules.String()), 0o600),
 	)
-}
-
-// warningsKey is the context key for the warnings of requests.
-type warningsKey struct{}
-
-// collectWarnings stores each warning in the context of its request.
-type collectWarnings struct{}
-
-func (collectWarnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
-	if to, ok := ctx.Value(warningsKey{}).(*[]string); ok && code == 299 {
-		*to = append(*to, text)
-	}
 }
 
 // widgets are the versions of a custom resource with a scale subresource in only one of two versions.

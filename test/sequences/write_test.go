@@ -18,14 +18,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ownership-handoff/handoff/test/document"
 	"github.com/ownership-handoff/handoff/test/ledger"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // The writes of a sequence.
@@ -149,7 +147,7 @@ func (s *side) do(ctx context.Context, w step) (a answer, err error) {
 		}
 		return a, client.IgnoreNotFound(err)
 	}
-	a.err = s.write(context.WithValue(ctx, warningsKey{}, &a.warnings), w, &a)
+	a.err = s.write(objects.WithWarnings(ctx, &a.warnings), w, &a)
 	if errors.Is(a.err, errUnchanged) {
 		a.err, a.unsent = nil, true
 	}
@@ -246,29 +244,7 @@ func (s *side) threeWay(ctx context.Context, w step, original, modified map[stri
 		original = maps.Clone(original)
 		original["apiVersion"] = current.GetAPIVersion()
 	}
-	var texts [3][]byte
-	for i, o := range []map[string]any{original, modified, current.Object} {
-		if o == nil {
-			continue
-		}
-		var err error
-		if texts[i], err = json.Marshal(o); err != nil {
-			return err
-		}
-	}
-	format := types.StrategicMergePatchType
-	typed, err := scheme.Scheme.New(s.kind.gvk())
-	var body []byte
-	if err == nil {
-		meta, metaErr := strategicpatch.NewPatchMetaFromStruct(typed)
-		if metaErr != nil {
-			return metaErr
-		}
-		body, err = strategicpatch.CreateThreeWayMergePatch(texts[0], texts[1], texts[2], meta, true)
-	} else {
-		format = types.MergePatchType
-		body, err = jsonmergepatch.CreateThreeWayJSONMergePatch(texts[0], texts[1], texts[2])
-	}
+	format, body, err := objects.ThreeWayPatch(original, modified, current)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotSent, err)
 	}
@@ -413,7 +389,7 @@ func (s *side) target(ctx context.Context) error {
 	}
 	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		var warnings []string
-		ctx = context.WithValue(ctx, warningsKey{}, &warnings)
+		ctx = objects.WithWarnings(ctx, &warnings)
 		err := cluster.client.Patch(ctx, s.empty(""), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":49}}`)),
 			client.FieldOwner("kubectl-patch"), client.DryRunAll)
 		return len(warnings) > 0, err

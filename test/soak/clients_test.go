@@ -8,16 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // The ways to apply a manifest. Most client-side and server-side applies are sent by this process, as kubectl sends them.
@@ -35,21 +34,10 @@ type clients struct {
 	chart   string
 }
 
-// warningsKey is the key of a context's *[]string, to which the warnings of a response are added.
-type warningsKey struct{}
-
-type collector struct{}
-
-func (collector) HandleWarningHeaderWithContext(ctx context.Context, _ int, _, text string) {
-	if to, ok := ctx.Value(warningsKey{}).(*[]string); ok {
-		*to = append(*to, text)
-	}
-}
-
 func newClients(m *machine) *clients {
 	m.Helper()
 	config := rest.CopyConfig(m.config)
-	config.WarningHandlerWithContext = collector{}
+	config.WarningHandlerWithContext = objects.Warnings{}
 	api, err := client.New(config, client.Options{})
 	m.must(err)
 	root, err := controlplane.Root()
@@ -71,7 +59,7 @@ func (c *clients) apply(ctx context.Context, manifest map[string]any, way string
 	if program || way == helm {
 		return c.run(ctx, o, way)
 	}
-	ctx = context.WithValue(ctx, warningsKey{}, &warnings)
+	ctx = objects.WithWarnings(ctx, &warnings)
 	if way == serverSide {
 		//nolint:staticcheck // the object is unstructured
 		err = c.api.Patch(ctx, o.DeepCopy(), client.Apply, client.FieldOwner("kubectl"), client.ForceOwnership)
@@ -120,24 +108,17 @@ func (c *clients) applyClientSide(ctx context.Context, manifest *unstructured.Un
 	if err != nil {
 		return err
 	}
-	modified, err := declared.MarshalJSON()
+	var last map[string]any
+	if text := live.GetAnnotations()[corev1.LastAppliedConfigAnnotation]; text != "" {
+		if err := json.Unmarshal([]byte(text), &last); err != nil {
+			return err
+		}
+	}
+	format, patch, err := objects.ThreeWayPatch(last, declared.Object, live)
 	if err != nil {
 		return err
 	}
-	current, err := live.MarshalJSON()
-	if err != nil {
-		return err
-	}
-	schema, err := strategicpatch.NewPatchMetaFromStruct(&appsv1.Deployment{})
-	if err != nil {
-		return err
-	}
-	base := []byte(live.GetAnnotations()[corev1.LastAppliedConfigAnnotation])
-	patch, err := strategicpatch.CreateThreeWayMergePatch(base, modified, current, schema, true)
-	if err != nil {
-		return err
-	}
-	return c.api.Patch(ctx, live, client.RawPatch(types.StrategicMergePatchType, patch), client.FieldOwner("kubectl-client-side-apply"))
+	return c.api.Patch(ctx, live, client.RawPatch(format, patch), client.FieldOwner("kubectl-client-side-apply"))
 }
 
 func annotate(o *unstructured.Unstructured, key, value string) {

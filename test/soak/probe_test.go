@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // prober asks an API server all the time whether an apply would be decided, with dry runs.
@@ -30,7 +32,7 @@ func newProbers(m *machine, w *workload) (all []*prober) {
 	for _, s := range m.apis {
 		config := rest.CopyConfig(m.config)
 		config.Host = "https://" + hostOf(s.health)
-		config.WarningHandlerWithContext = collector{}
+		config.WarningHandlerWithContext = objects.Warnings{}
 		config.Timeout = 5 * time.Second
 		api, err := client.New(config, client.Options{})
 		m.must(err)
@@ -48,7 +50,7 @@ func newProbers(m *machine, w *workload) (all []*prober) {
 
 func (p *prober) ask(ctx context.Context) {
 	var warnings []string
-	ctx = context.WithValue(ctx, warningsKey{}, &warnings)
+	ctx = objects.WithWarnings(ctx, &warnings)
 	//nolint:staticcheck // the object is unstructured
 	err := p.api.Patch(ctx, p.object.DeepCopy(), client.Apply, client.FieldOwner("kubectl"), client.ForceOwnership, client.DryRunAll)
 	decided := err == nil && strings.Contains(strings.Join(warnings, "\n"), "handoff: kept .spec.replicas")
