@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -34,10 +36,7 @@ func Root() (string, error) {
 
 // findBinaries returns the directory of the binaries, or an error if a binary is missing.
 func findBinaries(given string) (string, error) {
-	dir := given
-	if dir == "" {
-		dir = os.Getenv("CONTROLPLANE_BIN")
-	}
+	dir := cmp.Or(given, os.Getenv("CONTROLPLANE_BIN"))
 	if dir == "" {
 		root, err := Root()
 		if err != nil {
@@ -49,13 +48,11 @@ func findBinaries(given string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("finding the binaries of the control plane: %w", err)
 	}
-	var missing []string
-	for _, name := range []string{"etcd", "kube-apiserver", "kube-controller-manager", "kubectl"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			missing = append(missing, name)
-		}
-	}
-	if missing != nil {
+	missing := slices.DeleteFunc([]string{"etcd", "kube-apiserver", "kube-controller-manager", "kubectl"}, func(name string) bool {
+		_, err := os.Stat(filepath.Join(dir, name))
+		return err == nil
+	})
+	if len(missing) > 0 {
 		return "", fmt.Errorf("%s does not contain %s; run make controlplane", dir, strings.Join(missing, ", "))
 	}
 	return dir, nil

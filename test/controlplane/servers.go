@@ -3,13 +3,14 @@ package controlplane
 import (
 	"context"
 	"fmt"
-	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
@@ -63,6 +64,44 @@ func (p *ControlPlane) startServers(ctx context.Context, options Options, binari
 	return waitForNamespace(ctx, p.Config, "default")
 }
 
+// joinMembers makes etcd, which the caller starts, the first member of a cluster, and starts the other members. They are healthy
+// once the first has started.
+func (p *ControlPlane) joinMembers(first *envtest.Etcd, count int) error {
+	ports, err := process.FreePorts(2 * count)
+	if err != nil {
+		return err
+	}
+	name := func(i int) string { return fmt.Sprintf("member-%d", i) }
+	client := func(i int) string { return fmt.Sprintf("http://127.0.0.1:%d", ports[i]) }
+	peer := func(i int) string { return fmt.Sprintf("http://127.0.0.1:%d", ports[count+i]) }
+	all := make([]string, count)
+	for i := range all {
+		all[i] = name(i) + "=" + peer(i)
+		p.etcdURLs = append(p.etcdURLs, client(i))
+	}
+	if first.URL, err = url.Parse(client(0)); err != nil {
+		return fmt.Errorf("configuring etcd: %w", err)
+	}
+	first.Configure().Set("name", name(0)).Set("listen-peer-urls", peer(0)).Set("initial-advertise-peer-urls", peer(0)).
+		Set("initial-cluster", strings.Join(all, ","))
+	for i := 1; i < count; i++ {
+		member, err := process.Start(
+			filepath.Join(p.Dir, "etcd.log"), first.Path,
+			"--name="+name(i),
+			"--data-dir="+filepath.Join(p.Dir, "etcd-"+name(i)),
+			"--listen-client-urls="+client(i), "--advertise-client-urls="+client(i),
+			"--listen-peer-urls="+peer(i), "--initial-advertise-peer-urls="+peer(i),
+			"--initial-cluster="+strings.Join(all, ","),
+			"--unsafe-no-fsync=true",
+		)
+		if err != nil {
+			return err
+		}
+		p.etcdMembers = append(p.etcdMembers, member)
+	}
+	return nil
+}
+
 // configure sets the flags of the options.
 func (p *ControlPlane) configure(ctx context.Context, apiServer *envtest.APIServer, server string) error {
 	if err := enableMutatingPolicies(ctx, apiServer); err != nil {
@@ -84,27 +123,15 @@ func (p *ControlPlane) configure(ctx context.Context, apiServer *envtest.APIServ
 
 // waitForNamespace waits for a namespace that the API server creates shortly after it has become ready.
 func waitForNamespace(ctx context.Context, config *rest.Config, name string) error {
-	client, err := rest.HTTPClientFor(config)
+	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
 		return err
 	}
-	url := strings.TrimSuffix(config.Host, "/") + "/api/v1/namespaces/" + name
 	exists := func(ctx context.Context) (bool, error) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-		if err != nil {
-			return false, err
-		}
-		response, err := client.Do(request)
-		if err != nil {
-			return false, err
-		}
-		return response.StatusCode == http.StatusOK, response.Body.Close()
+		return client.RESTClient().Get().AbsPath("/api/v1/namespaces", name).Do(ctx).Error() == nil, nil
 	}
 	if err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, startTimeout, true, exists); err != nil {
 		return fmt.Errorf("waiting for namespace %s: %w", name, err)
 	}
 	return nil
 }
-
-// EtcdURL returns the address of etcd, which accepts every client. Benchmarks write many objects at once to it.
-func (p *ControlPlane) EtcdURL() string { return p.servers.Etcd.URL.String() }

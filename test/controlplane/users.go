@@ -1,6 +1,7 @@
 package controlplane
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,10 +25,7 @@ func (p *ControlPlane) AddUser(name string, groups ...string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("writing the kubeconfig of %s: %w", name, err)
 	}
-	if err := file.Close(); err != nil {
-		return "", fmt.Errorf("writing the kubeconfig of %s: %w", name, err)
-	}
-	return file.Name(), writeKubeconfig(file.Name(), user)
+	return file.Name(), errors.Join(file.Close(), writeKubeconfig(file.Name(), user))
 }
 
 // addAdministrator adds a user who has all permissions.
@@ -64,10 +62,10 @@ func (p *ControlPlane) userOf(servers *envtest.ControlPlane, name string, groups
 
 func writeKubeconfig(path string, user *envtest.AuthenticatedUser) error {
 	content, err := user.KubeConfig()
-	if err != nil {
-		return fmt.Errorf("writing the kubeconfig: %w", err)
+	if err == nil {
+		err = os.WriteFile(path, content, 0o600)
 	}
-	if err := os.WriteFile(path, content, 0o600); err != nil {
+	if err != nil {
 		return fmt.Errorf("writing the kubeconfig: %w", err)
 	}
 	return nil

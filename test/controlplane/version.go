@@ -5,10 +5,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"regexp"
+	"slices"
+	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
 // Version returns the version of the API server, as 1.36.3.
@@ -19,12 +25,48 @@ func (p *ControlPlane) Since(minor uint) bool {
 	return p.version.AtLeast(version.MajorMinor(1, minor))
 }
 
-// KubectlVersion returns the version of kubectl, as 1.36.3.
-func (p *ControlPlane) KubectlVersion() string { return p.kubectlVersion.String() }
-
 // KubectlSince reports whether kubectl has the version 1.minor or a later one.
 func (p *ControlPlane) KubectlSince(minor uint) bool {
 	return p.kubectlVersion.AtLeast(version.MajorMinor(1, minor))
+}
+
+// The minor versions of Kubernetes that are the first with MutatingAdmissionPolicy in a version of admissionregistration.k8s.io.
+// v1beta1 is off by default (kube_features.go of k8s.io/apiserver).
+const (
+	policiesMinor     = 36 // v1
+	policiesBetaMinor = 34 // v1beta1
+)
+
+// PoliciesVersion returns the newest stable or beta version of admissionregistration.k8s.io in which the API server serves
+// MutatingAdmissionPolicy, as v1, or an empty text.
+func (p *ControlPlane) PoliciesVersion() string { return p.policiesVersion }
+
+// HasMutatingPolicies reports whether the API server serves MutatingAdmissionPolicy in a version that the guard can use.
+func (p *ControlPlane) HasMutatingPolicies() bool { return p.policiesVersion != "" }
+
+// NeedMutatingPolicies skips a test unless the API server serves MutatingAdmissionPolicy in a version that the guard can use.
+func (p *ControlPlane) NeedMutatingPolicies(t *testing.T) {
+	t.Helper()
+	if !p.HasMutatingPolicies() {
+		t.Skipf("Kubernetes has MutatingAdmissionPolicy as beta since 1.%d", policiesBetaMinor)
+	}
+}
+
+// enableMutatingPolicies makes an API server serve MutatingAdmissionPolicy if that is beta in its version.
+func enableMutatingPolicies(ctx context.Context, server *envtest.APIServer) error {
+	text, err := exec.CommandContext(ctx, server.Path, "--version").Output()
+	if err != nil {
+		return fmt.Errorf("reading the version of %s: %w", server.Path, err)
+	}
+	v, err := version.ParseSemantic(regexp.MustCompile(`v\d\S*`).FindString(string(text)))
+	if err != nil {
+		return fmt.Errorf("reading the version of %s: %w", server.Path, err)
+	}
+	if v.AtLeast(version.MajorMinor(1, policiesBetaMinor)) && v.LessThan(version.MajorMinor(1, policiesMinor)) {
+		server.Configure().Append("feature-gates", "MutatingAdmissionPolicy=true")
+		server.Configure().Append("runtime-config", "admissionregistration.k8s.io/v1beta1=true")
+	}
+	return nil
 }
 
 // readVersion asks the API server for its version, and for that of MutatingAdmissionPolicy.
@@ -32,36 +74,51 @@ func (p *ControlPlane) readVersion() (err error) {
 	if p.version, err = versionOf(p.Config); err != nil {
 		return err
 	}
-	p.policiesVersion, err = policiesVersionOf(p.Config)
-	return err
+	client, err := discovery.NewDiscoveryClientForConfig(p.Config)
+	if err != nil {
+		return err
+	}
+	p.policiesVersion = ""
+	for _, name := range []string{"v1beta1", "v1"} {
+		resources, err := client.ServerResourcesForGroupVersion("admissionregistration.k8s.io/" + name)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("reading the API server's resources: %w", err)
+		}
+		if slices.ContainsFunc(resources.APIResources, func(r metav1.APIResource) bool { return r.Name == "mutatingadmissionpolicies" }) {
+			p.policiesVersion = name
+		}
+	}
+	return nil
 }
 
 // readKubectlVersion asks kubectl for its version.
 func (p *ControlPlane) readKubectlVersion(ctx context.Context) error {
 	text, err := exec.CommandContext(ctx, p.Kubectl, "version", "--client", "-o", "json").Output()
-	if err != nil {
-		return fmt.Errorf("reading kubectl's version: %w", err)
-	}
 	var read struct{ ClientVersion struct{ GitVersion string } }
-	if err := json.Unmarshal(text, &read); err != nil {
-		return fmt.Errorf("reading kubectl's version: %w", err)
+	if err == nil {
+		err = json.Unmarshal(text, &read)
 	}
-	if p.kubectlVersion, err = version.ParseSemantic(read.ClientVersion.GitVersion); err != nil {
+	if err == nil {
+		p.kubectlVersion, err = version.ParseSemantic(read.ClientVersion.GitVersion)
+	}
+	if err != nil {
 		return fmt.Errorf("reading kubectl's version: %w", err)
 	}
 	return nil
 }
 
-func versionOf(config *rest.Config) (*version.Version, error) {
+func versionOf(config *rest.Config) (parsed *version.Version, err error) {
 	client, err := discovery.NewDiscoveryClientForConfig(config)
 	if err != nil {
-		return nil, fmt.Errorf("reading the API server's version: %w", err)
+		return nil, err
 	}
 	info, err := client.ServerVersion()
-	if err != nil {
-		return nil, fmt.Errorf("reading the API server's version: %w", err)
+	if err == nil {
+		parsed, err = version.ParseSemantic(info.GitVersion)
 	}
-	parsed, err := version.ParseSemantic(info.GitVersion)
 	if err != nil {
 		return nil, fmt.Errorf("reading the API server's version: %w", err)
 	}

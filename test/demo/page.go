@@ -37,40 +37,29 @@ func (p page) paint(color, text string) string {
 	return "\x1b[" + color + "m" + text + "\x1b[0m"
 }
 
-func (p page) title(text string) { fmt.Fprintln(p.out, text) }
-
 func (p page) heading(text string) {
 	fmt.Fprintf(p.out, "\n%s\n", p.paint(bold, "=== "+text+" ==="))
 }
 
-func (p page) step(number int, sentence string) {
-	fmt.Fprintf(p.out, "\n%d. %s\n", number, sentence)
-}
-
-func (p page) note(text string) { fmt.Fprintf(p.out, "   %s\n", text) }
-
-func (p page) command(line string) { fmt.Fprintf(p.out, "   %s\n", p.paint(bold, "$ "+line)) }
-
-func (p page) output(text string) {
-	for line := range strings.Lines(text) {
+// command prints a command with its output.
+func (p page) command(line, output string) {
+	fmt.Fprintf(p.out, "   %s\n", p.paint(bold, "$ "+line))
+	for line := range strings.Lines(output) {
 		fmt.Fprintf(p.out, "     %s\n", strings.TrimRight(line, "\n"))
 	}
 }
 
-func (p page) state(s state) {
+// verdict prints the state, and a tick if all facts are as expected. Otherwise, it prints a cross for each that is not, and returns
+// these as an error.
+func (p page) verdict(s state, facts []fact, after time.Duration) error {
 	label := func(name string) string { return p.paint(dim, name+":") }
 	fmt.Fprintf(p.out, "   %s %d   %s %s   %s %s\n",
 		label("replicas"), s.replicas, label("owner"), s.owner, label("last-applied"), s.lastApplied)
-}
-
-// verdict prints a tick if all facts are as expected. Otherwise, it prints a cross for each that is not, and returns these as
-// an error.
-func (p page) verdict(facts []fact, after time.Duration) error {
 	var met, missed []string
 	for _, f := range facts {
 		text := fmt.Sprintf("%s: expected %s, got %s", f.name, f.want, f.got)
 		switch {
-		case !f.met():
+		case f.want != f.got:
 			fmt.Fprintf(p.out, "   %s\n", p.paint(red, "✗ "+text))
 			missed = append(missed, text)
 		case f.shown:
@@ -99,8 +88,4 @@ func (p page) table(rows []row) {
 		without := p.paint(red, fmt.Sprintf("%-20s", r.without))
 		fmt.Fprintf(p.out, "%-40s%s%s\n", r.step, without, p.paint(green, r.with))
 	}
-}
-
-func (p page) conclude(steps int, took time.Duration) {
-	fmt.Fprintf(p.out, "\nAll %d steps ended as expected, in %.0f s.\n", steps, took.Seconds())
 }

@@ -3,6 +3,10 @@ package handofftest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
@@ -30,4 +34,31 @@ func StartCluster(ctx context.Context, options controlplane.Options) (*Cluster, 
 // Stop stops the webhook and then the control plane: in the other order, the API server would wait for the webhook's watches.
 func (c *Cluster) Stop() error {
 	return errors.Join(c.Webhook.Stop(), c.Plane.Stop())
+}
+
+// Main is the body of a main function whose program uses a cluster of its own. It starts the cluster, calls use with the root of
+// the repository, and stops the cluster. The first SIGINT or SIGTERM cancels the context. Main writes progress and errors to
+// standard error, after the name of the program, and exits with 1 after an error.
+func Main(program string, use func(ctx context.Context, root string, cluster *Cluster) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second Ctrl-C ends the process at once. The control plane's watchdog still cleans up.
+	context.AfterFunc(ctx, stop)
+	if err := withCluster(ctx, program, use); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", program, err)
+		os.Exit(1)
+	}
+}
+
+func withCluster(ctx context.Context, program string, use func(context.Context, string, *Cluster) error) (err error) {
+	root, err := controlplane.Root()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "%s: starting a real control plane, which takes about 10 seconds\n", program)
+	cluster, err := StartCluster(ctx, controlplane.Options{Output: os.Stderr})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, cluster.Stop()) }()
+	return use(ctx, root, cluster)
 }

@@ -2,7 +2,9 @@ package handofftest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -131,5 +134,55 @@ func waitRegistered(ctx context.Context, api client.Client, want bool) error {
 	if err := wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, readyTimeout, true, done); err != nil {
 		return fmt.Errorf("waiting until the API server has noticed: %w", err)
 	}
+	return nil
+}
+
+const kind = "MutatingWebhookConfiguration"
+
+// configuration returns the configuration from the manifests, with the URL of this process instead of a Service.
+func (w *Webhook) configuration(ctx context.Context) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
+	manifests, err := exec.CommandContext(ctx, w.controlPlane.Kubectl, "kustomize", w.manifests).Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			err = fmt.Errorf("%w: %s", err, exit.Stderr)
+		}
+		return nil, fmt.Errorf("kubectl kustomize %s: %w", w.manifests, err)
+	}
+	configuration, err := find(manifests)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", w.manifests, err)
+	}
+	for i := range configuration.Webhooks {
+		hook := &configuration.Webhooks[i]
+		if err := redirect(&hook.ClientConfig, w.URL, w.CA); err != nil {
+			return nil, fmt.Errorf("%s: webhook %s: %w", w.manifests, hook.Name, err)
+		}
+	}
+	return configuration, nil
+}
+
+// find decodes the only webhook configuration in the documents.
+func find(manifests []byte) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
+	documents := slices.DeleteFunc(strings.Split("\n"+string(manifests), "\n---"), func(document string) bool {
+		return !strings.Contains(document, "\nkind: "+kind+"\n")
+	})
+	if len(documents) != 1 {
+		return nil, fmt.Errorf("want one %s, got %d", kind, len(documents))
+	}
+	found := &admissionregistrationv1.MutatingWebhookConfiguration{}
+	// Decode strictly: a field that the API server would ignore is a mistake in the manifests.
+	return found, yaml.UnmarshalStrict([]byte(documents[0]), found)
+}
+
+// redirect replaces the Service with a URL with the same path.
+func redirect(to *admissionregistrationv1.WebhookClientConfig, url string, ca []byte) error {
+	if to.Service == nil {
+		return errors.New("clientConfig has no service")
+	}
+	if to.Service.Path != nil {
+		url += *to.Service.Path
+	}
+	*to = admissionregistrationv1.WebhookClientConfig{URL: &url, CABundle: ca}
 	return nil
 }

@@ -31,6 +31,45 @@ type Webhook struct {
 	metrics      string
 }
 
+// Options configure a webhook. The zero value runs what this repository builds and installs.
+type Options struct {
+	// Binary is the webhook's path. The default is bin/handoff-webhook, which `make build` builds.
+	Binary string
+	// Config is a file for --config. If it is empty, the webhook uses its default configuration.
+	Config string
+	// CertDir is a directory with the serving certificate, which several webhooks can share. If it is empty, the webhook gets its own.
+	CertDir string
+	// Kubeconfig is the webhook's kubeconfig. The default is that of the control plane's administrator.
+	Kubeconfig string
+	// Args are additional flags.
+	Args []string
+	// Environment are additional environment variables, as NAME=VALUE.
+	Environment []string
+	// Manifests is the kustomization with the MutatingWebhookConfiguration. The default is manifests/base.
+	Manifests string
+}
+
+// withDefaults returns the options with defaults for empty fields.
+func (o Options) withDefaults(controlPlane *controlplane.ControlPlane) (Options, error) {
+	root, err := controlplane.Root()
+	if err != nil {
+		return o, err
+	}
+	if o.Binary == "" {
+		o.Binary = filepath.Join(root, "bin", "handoff-webhook")
+	}
+	if o.Manifests == "" {
+		o.Manifests = filepath.Join(root, "manifests", "base")
+	}
+	if o.Kubeconfig == "" {
+		o.Kubeconfig = controlPlane.Kubeconfig
+	}
+	if _, err := os.Stat(o.Binary); err != nil {
+		return o, fmt.Errorf("finding the webhook's binary: %w; run make build", err)
+	}
+	return o, nil
+}
+
 const (
 	readyTimeout = 60 * time.Second
 	// drainTimeout is the timeout for the webhook to finish the requests in flight.
@@ -117,7 +156,7 @@ func (w *Webhook) Log() string { return w.process.Log() }
 func (w *Webhook) Metrics(ctx context.Context) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.metrics, http.NoBody)
 	if err != nil {
-		return "", fmt.Errorf("reading the webhook's metrics: %w", err)
+		return "", err
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -125,11 +164,11 @@ func (w *Webhook) Metrics(ctx context.Context) (string, error) {
 	}
 	defer func() { _ = response.Body.Close() }()
 	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", response.Status, text)
+	}
 	if err != nil {
 		return "", fmt.Errorf("reading the webhook's metrics: %w", err)
-	}
-	if response.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("reading the webhook's metrics: %s: %s", response.Status, text)
 	}
 	return string(text), nil
 }

@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
-	"github.com/ownership-handoff/handoff/test/recorder"
 )
 
 // recording is a write whose review is stored.
@@ -54,11 +53,11 @@ func recordAll(ctx context.Context, source string, cluster *handofftest.Cluster,
 	if err := yaml.UnmarshalStrict(text, &all); err != nil {
 		return fmt.Errorf("recordings.yaml: %w", err)
 	}
-	reviews, err := recorder.InFrontOf(cluster.Webhook)
+	reviews, err := inFrontOf(cluster.Webhook)
 	if err != nil {
 		return err
 	}
-	defer reviews.Close()
+	defer reviews.server.Close()
 	if err := cluster.Webhook.Register(ctx); err != nil {
 		return err
 	}
@@ -90,7 +89,7 @@ func (r recording) environment(source string, cluster *handofftest.Cluster) []st
 }
 
 // review runs the commands, and returns the review of the write.
-func (r recording) review(ctx context.Context, reviews *recorder.Recorder, environment []string) ([]byte, error) {
+func (r recording) review(ctx context.Context, reviews *recorder, environment []string) ([]byte, error) {
 	if err := run(ctx, environment, "enabled"); err != nil {
 		return nil, err
 	}
@@ -99,11 +98,11 @@ func (r recording) review(ctx context.Context, reviews *recorder.Recorder, envir
 			return nil, err
 		}
 	}
-	before := reviews.Count(r.Name)
+	before := len(reviews.of(r.Name))
 	if err := run(ctx, environment, r.Write); err != nil {
 		return nil, err
 	}
-	all := reviews.Reviews(r.Name)[before:]
+	all := reviews.of(r.Name)[before:]
 	// The API server reviews a write again if it conflicts with another one. Such a recording is not reproducible.
 	if len(all) != 1 {
 		return nil, fmt.Errorf("want one review of the write, got %d", len(all))

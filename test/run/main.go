@@ -4,15 +4,13 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
+	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/test/controlplane"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
@@ -22,26 +20,60 @@ func run(ctx context.Context, root string, cluster *handofftest.Cluster) error {
 	if err := cluster.Webhook.Register(ctx); err != nil {
 		return err
 	}
-	if err := optIn(ctx, cluster.Plane); err != nil {
-		return err
+	optIn := exec.CommandContext(ctx, cluster.Plane.Kubectl, "create", "-f", "-")
+	optIn.Stdin = strings.NewReader("{apiVersion: v1, kind: Namespace, metadata: {name: demo, annotations: {ownership-handoff.io/mode: enforce}}}")
+	if out, err := optIn.CombinedOutput(); err != nil {
+		return fmt.Errorf("create namespace demo: %w: %s", err, out)
 	}
-	invite(cluster.Plane, filepath.Join(root, "test", "demo", "web.yaml"))
+	fmt.Printf(invitation, cluster.Plane.Kubeconfig, filepath.Dir(cluster.Plane.Kubectl), filepath.Join(root, "test", "demo", "web.yaml"))
 	follow(ctx, cluster.Webhook, os.Stderr)
 	fmt.Fprintln(os.Stderr, "run: shutting down")
 	return nil
 }
 
-// optIn creates the namespace demo with handoff enabled.
-func optIn(ctx context.Context, controlPlane *controlplane.ControlPlane) error {
-	api, err := client.New(controlPlane.Config, client.Options{})
-	if err != nil {
-		return fmt.Errorf("client for the control plane: %w", err)
+// invitation is a format string for a kubeconfig, the folder of kubectl and a manifest with replicas: 3.
+const invitation = `
+handoff is running on a real control plane without nodes, and is enabled in namespace demo. In another terminal:
+
+  export KUBECONFIG="%[1]s"
+  export PATH="%[2]s:$PATH"
+  manifest="%[3]s"
+
+Let an autoscaler scale a Deployment from 3 replicas to 7 (without nodes, --min stands for load):
+
+  kubectl -n demo apply -f "$manifest"
+  kubectl -n demo autoscale deployment web --min=7 --max=20
+  kubectl -n demo wait --for=jsonpath='{.spec.replicas}'=7 deployment web
+
+Run applies that would cause outages without handoff, and see who owns replicas:
+
+  kubectl -n demo apply -f "$manifest"
+  grep -v replicas: "$manifest" | kubectl -n demo apply -f -
+  kubectl -n demo get deployment web -o yaml --show-managed-fields
+  kubectl -n demo get events --field-selector reason=OwnershipKept
+
+Compare with handoff disabled (off) or only warning (warn); enforce enables it again:
+
+  kubectl annotate --overwrite namespace demo ownership-handoff.io/mode=off
+
+Ctrl-C in this terminal stops everything and leaves nothing behind. The webhook's log follows.
+
+`
+
+// follow copies new lines of the webhook's log until ctx is done or the parent process has ended. A killed `go run` does not
+// signal its child, which would keep the cluster running forever.
+func follow(ctx context.Context, webhook *handofftest.Webhook, to io.Writer) {
+	const pause = 500 * time.Millisecond
+	parent := os.Getppid()
+	seen := webhook.Log()
+	for os.Getppid() == parent {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		log := webhook.Log()
+		fmt.Fprint(to, strings.TrimPrefix(log, seen))
+		seen = log
 	}
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-		Name: "demo", Annotations: map[string]string{ownership.ModeAnnotation: "enforce"},
-	}}
-	if err := api.Create(ctx, namespace); err != nil {
-		return fmt.Errorf("create namespace demo: %w", err)
-	}
-	return nil
 }
