@@ -21,6 +21,7 @@ type release struct {
 	from                      source // a commit, whose time is that of every file in every archive
 	image                     string // without tag
 	imagePlatforms, platforms []string
+	licenses                  map[string]string // by module
 
 	folder  string // where the files are written, until the release is complete
 	scratch string

@@ -30,6 +30,7 @@ func (r *release) listLicenses(ctx context.Context) error {
 		return err
 	}
 	versions := map[string]string{}
+	r.licenses = map[string]string{}
 	for _, p := range found {
 		for _, module := range p.modules {
 			versions[module.Path] = module.Version
@@ -50,6 +51,7 @@ func (r *release) listLicenses(ctx context.Context) error {
 		if err != nil {
 			problems = append(problems, fmt.Errorf("%s %s: %w", path, versions[path], err))
 		}
+		r.licenses[path] = license
 		rows = append(rows, []string{path, versions[path], license})
 	}
 	if err := errors.Join(problems...); err != nil {
@@ -104,21 +106,4 @@ func judge(names []string) (string, error) {
 		}
 	}
 	return strings.Join(names, " AND "), nil
-}
-
-// readLicenses reads a list of licenses: module to license.
-func readLicenses(path string) (map[string]string, error) {
-	file, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := csv.NewReader(bytes.NewReader(file)).ReadAll()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	licenses := map[string]string{}
-	for _, row := range rows[min(1, len(rows)):] {
-		licenses[row[0]] = row[2]
-	}
-	return licenses, nil
 }

@@ -20,9 +20,9 @@ const (
 
 // resource is a file or what it was built from (https://github.com/in-toto/attestation/blob/main/spec/v1/resource_descriptor.md).
 type resource struct {
-	Digest map[string]string `json:"digest,omitempty"`
 	Name   string            `json:"name,omitempty"`
 	URI    string            `json:"uri,omitempty"`
+	Digest map[string]string `json:"digest,omitempty"`
 }
 
 // parameters are what a release was built with.

@@ -90,12 +90,8 @@ func (r *release) writeSBOMs(context.Context) error {
 	if err != nil {
 		return err
 	}
-	licenses, err := readLicenses(r.path(licenseList))
-	if err != nil {
-		return err
-	}
 	for _, p := range found {
-		text, err := r.sbomOf(p, licenses)
+		text, err := r.sbomOf(p)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.file, err)
 		}
@@ -107,7 +103,7 @@ func (r *release) writeSBOMs(context.Context) error {
 }
 
 // sbomOf returns the document about a program.
-func (r *release) sbomOf(p program, licenses map[string]string) ([]byte, error) {
+func (r *release) sbomOf(p program) ([]byte, error) {
 	content, err := os.ReadFile(r.path(p.file))
 	if err != nil {
 		return nil, err
@@ -134,7 +130,7 @@ func (r *release) sbomOf(p program, licenses map[string]string) ([]byte, error) 
 	}
 	add("std", p.goVersion, "BSD-3-Clause")
 	for _, module := range p.modules {
-		add(module.Path, module.Version, licenses[module.Path])
+		add(module.Path, module.Version, r.licenses[module.Path])
 	}
 	document := cdx.NewBOM()
 	// The same release has the same serial number.
