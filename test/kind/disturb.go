@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"regexp"
+	"slices"
 	"time"
 
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
@@ -26,10 +28,10 @@ func (p *proof) changed(what string, by way, version string) step {
 	})}
 }
 
-// rotated returns a step that replaces the serving certificate during the stream, and waits until every pod serves the new one.
+// rotated returns a step that replaces the serving certificate during the stream, and waits until every pod serves a new one.
 func (p *proof) rotated(what string, replace func(context.Context) error) step {
 	return step{what, p.under(what, func(ctx context.Context) ([]string, error) {
-		before, err := p.served(ctx)
+		before, err := p.expirations(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -38,16 +40,18 @@ func (p *proof) rotated(what string, replace func(context.Context) error) step {
 			return nil, err
 		}
 		err = eventually(ctx, "every pod serves a new certificate", 5*time.Minute, func() (bool, error) {
-			now, err := p.served(ctx)
-			for pod, served := range now {
-				if served == before[pod] {
-					return false, err
-				}
-			}
-			return len(now) == len(before), err
+			now, err := p.expirations(ctx)
+			isOld := func(expiration string) bool { return slices.Contains(before, expiration) }
+			return len(now) == len(before) && !slices.ContainsFunc(now, isOld), err
 		})
 		return []string{fmt.Sprintf("all %d pods serve the new one after %.0f s", len(before), time.Since(began).Seconds())}, err
 	})}
+}
+
+// expirations returns a line for each pod's serving certificate, with the second when it expires.
+func (p *proof) expirations(ctx context.Context) ([]string, error) {
+	metrics, err := p.webhook.Metrics(ctx)
+	return regexp.MustCompile(`(?m)^handoff_certificate_expiration_timestamp_seconds .*$`).FindAllString(metrics, -1), err
 }
 
 // renew triggers a renewal as `cmctl renew` does.

@@ -164,8 +164,9 @@ func (p *proof) under(what string, do func(context.Context) ([]string, error)) f
 		if err := errors.Join(err, s.stop(ctx)); err != nil {
 			return err
 		}
-		p.figures.add(what, append(s.figures(), results...)...)
-		return s.flawless()
+		figures, err := s.result()
+		p.figures.add(what, append([]string{figures}, results...)...)
+		return err
 	}
 }
 

@@ -140,16 +140,11 @@ func (s *stream) stop(ctx context.Context) error {
 	return enough
 }
 
-// figures returns the number of applies and of their failures.
-func (s *stream) figures() []string {
-	return []string{fmt.Sprintf("%d applies, %d failed, %d lost replicas", s.applies, s.failed, s.lost)}
-}
-
-// flawless returns an error unless all applies succeeded and kept the replicas.
-func (s *stream) flawless() error {
-	if s.failed+s.lost == 0 {
-		return nil
+// result returns the number of applies and of their failures, and an error unless all applies succeeded and kept the replicas.
+func (s *stream) result() (figures string, err error) {
+	figures = fmt.Sprintf("%d applies, %d failed, %d lost replicas", s.applies, s.failed, s.lost)
+	if s.failed+s.lost > 0 {
+		err = fmt.Errorf("%s: %w", figures, errors.Join(s.failures[:min(5, len(s.failures))]...))
 	}
-	return fmt.Errorf("%d applies, %d failed, %d lost replicas: %w", s.applies, s.failed, s.lost,
-		errors.Join(s.failures[:min(5, len(s.failures))]...))
+	return figures, err
 }
