@@ -177,24 +177,15 @@ func replaceable(output string) error {
 
 // tarballOf returns the path of a platform's tarball.
 func tarballOf(output string, platform v1.Platform) string {
-	return output + "-" + platform.Architecture + ".tar"
+	return filepath.Clean(output) + "-" + platform.Architecture + ".tar"
 }
 
-// writeImage writes the layout and the tarballs, and moves them into place once all of them are complete.
-func writeImage(output string, tag name.Tag, index v1.ImageIndex, images []built) (err error) {
-	output = filepath.Clean(output)
-	parent := filepath.Dir(output)
-	if err := os.MkdirAll(parent, 0o755); err != nil {
+// writeImage writes the layout and the tarballs. It replaces earlier ones.
+func writeImage(output string, tag name.Tag, index v1.ImageIndex, images []built) error {
+	if err := os.RemoveAll(output); err != nil {
 		return err
 	}
-	unfinished, err := os.MkdirTemp(parent, ".image-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(unfinished)) }()
-
-	made := filepath.Join(unfinished, filepath.Base(output))
-	folder, err := layout.Write(made, empty.Index)
+	folder, err := layout.Write(output, empty.Index)
 	if err != nil {
 		return fmt.Errorf("layout: %w", err)
 	}
@@ -203,18 +194,11 @@ func writeImage(output string, tag name.Tag, index v1.ImageIndex, images []built
 		return fmt.Errorf("layout: %w", err)
 	}
 	for _, one := range images {
-		path := tarballOf(made, one.platform)
-		if err := tarball.WriteToFile(path, tag, one.image); err != nil {
+		if err := tarball.WriteToFile(tarballOf(output, one.platform), tag, one.image); err != nil {
 			return fmt.Errorf("tarball of %s: %w", one.platform, err)
 		}
-		if err := os.Rename(path, tarballOf(output, one.platform)); err != nil {
-			return err
-		}
 	}
-	if err := os.RemoveAll(output); err != nil {
-		return err
-	}
-	return os.Rename(made, output)
+	return nil
 }
 
 // reportImage prints the digests. A Deployment should use that of the index.

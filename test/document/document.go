@@ -3,7 +3,6 @@
 package document
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 
@@ -41,21 +40,17 @@ func index(list []any, element fieldpath.PathElement) int {
 	}
 	return slices.IndexFunc(list, func(item any) bool {
 		if element.Value != nil {
-			return text(item) == text((*element.Value).Unstructured())
+			return value.Equals(value.NewValueInterface(item), *element.Value)
 		}
 		object, ok := item.(map[string]any)
 		return ok && element.Key != nil && !slices.ContainsFunc(*element.Key, func(f value.Field) bool {
-			return text(object[f.Name]) != text(f.Value.Unstructured())
+			member, has := object[f.Name]
+			if !has && f.Name == "protocol" {
+				member = "TCP" // the only key with a default
+			}
+			return !value.Equals(value.NewValueInterface(member), f.Value)
 		})
 	})
-}
-
-func text(v any) string {
-	encoded, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return string(encoded)
 }
 
 // Set sets the value at a path, with the objects and list elements that lead to it, and returns the changed value. An element keeps

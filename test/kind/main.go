@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"text/tabwriter"
+	"time"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
@@ -70,11 +71,14 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	defer manager.stop()
+	if manager != nil {
+		defer func() { _ = manager.Stop(10 * time.Second) }()
+	}
 	p := proof{cluster: c, root: root, options: o, figures: &figures{}}
 	if err := p.all(ctx); err != nil {
-		// Before the error, which must be the last that is printed: logs of failed runs are read from their end.
-		fmt.Fprintln(os.Stderr, manager.log())
+		if manager != nil { // before the error: logs of failed runs are read from their end
+			fmt.Fprintf(os.Stderr, "cert-manager:\n%s\n", tail(manager.Log(), 20))
+		}
 		return err
 	}
 	p.figures.print(os.Stdout)

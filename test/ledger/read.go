@@ -16,7 +16,8 @@ import (
 	"k8s.io/client-go/applyconfigurations"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	"github.com/ownership-handoff/handoff/test/document"
 )
 
 // Stored is what the API server has stored, in the terms of the ledger.
@@ -105,7 +106,7 @@ func fieldsBy(converter managedfields.TypeConverter, objects []map[string]any) [
 		if err != nil {
 			return nil
 		}
-		set.Leaves().Iterate(func(p fieldpath.Path) { found[p.String()] = valueAt(o, p) })
+		set.Leaves().Iterate(func(p fieldpath.Path) { found[p.String()], _ = document.Get(o, p) })
 	}
 	return all
 }
@@ -117,43 +118,6 @@ func isIdentity(path string) bool {
 			rest == "annotations."+corev1.LastAppliedConfigAnnotation
 	}
 	return path == ".apiVersion" || path == ".kind" || strings.HasPrefix(path, ".status")
-}
-
-// valueAt returns the value at a path that exists.
-func valueAt(o any, p fieldpath.Path) any {
-	for _, e := range p {
-		switch v := o.(type) {
-		case map[string]any:
-			if e.FieldName != nil {
-				o = v[*e.FieldName]
-			}
-		case []any:
-			if i := slices.IndexFunc(v, func(v any) bool { return isElement(v, e) }); i >= 0 {
-				o = v[i]
-			}
-		}
-	}
-	return o
-}
-
-func isElement(v any, e fieldpath.PathElement) bool {
-	if e.Value != nil {
-		return value.Equals(value.NewValueInterface(v), *e.Value)
-	}
-	members, ok := v.(map[string]any)
-	if e.Key == nil || !ok {
-		return false
-	}
-	for _, field := range *e.Key {
-		member, has := members[field.Name]
-		if !has && field.Name == "protocol" {
-			member = "TCP" // the only key with a default
-		}
-		if !value.Equals(value.NewValueInterface(member), field.Value) {
-			return false
-		}
-	}
-	return true
 }
 
 // Diff returns how a stored object differs from the ledger in some fields, a line for each. Without paths, it compares all fields that

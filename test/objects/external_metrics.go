@@ -1,9 +1,8 @@
 package objects
 
 import (
-	"encoding/json"
+	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 )
@@ -53,22 +52,14 @@ func (m *ExternalMetrics) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	answer := map[string]any{
-		"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "external.metrics.k8s.io/v1beta1", "resources": []any{},
-	}
-	if parts := strings.Split(path, "/"); len(parts) == 4 {
-		m.mutex.Lock()
-		value := m.values[parts[2]]
-		m.mutex.Unlock()
-		answer = map[string]any{
-			"kind": "ExternalMetricValueList", "apiVersion": "external.metrics.k8s.io/v1beta1", "metadata": map[string]any{},
-			"items": []any{map[string]any{
-				"metricName": parts[3], "metricLabels": map[string]any{}, "timestamp": "2000-01-01T00:00:00Z", "value": strconv.Itoa(value),
-			}},
-		}
-	}
 	w.Header().Set("Content-Type", "application/json")
-	if err := json.NewEncoder(w).Encode(answer); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+	parts := strings.Split(path, "/")
+	if len(parts) != 4 {
+		fmt.Fprint(w, `{"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": "external.metrics.k8s.io/v1beta1", "resources": []}`)
+		return
 	}
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	fmt.Fprintf(w, `{"kind": "ExternalMetricValueList", "apiVersion": "external.metrics.k8s.io/v1beta1", "metadata": {}, "items": [
+		{"metricName": %q, "metricLabels": {}, "timestamp": "2000-01-01T00:00:00Z", "value": "%d"}]}`, parts[3], m.values[parts[2]])
 }
