@@ -3,7 +3,6 @@ package clients_test
 import (
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,21 +26,6 @@ func (r *results) add(k key, got result) {
 	r.played[k] = got
 	fmt.Fprintf(os.Stderr, "clients: %d played: %s, %s: %s without handoff, %s with it\n",
 		len(r.played), k.row, k.column, got.without, got.with)
-}
-
-// text returns the results as they are printed in a terminal: with what this machine cannot play, whatever the page records.
-func (r *results) text() string {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	all := cells(r.played)
-	for _, row := range slices.Concat(applierRows(), scalerRows()) {
-		for _, s := range scenarios() {
-			if reason := programByName(row.by).reason; reason != "" {
-				all[key{row.name, s.name}] = "not played: " + reason
-			}
-		}
-	}
-	return tables(all)
 }
 
 // TestAppliers plays each client that applies, with the HorizontalPodAutoscaler.

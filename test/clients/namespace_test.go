@@ -173,17 +173,9 @@ func (n *namespace) known(want bool) {
 		"apiVersion": "apps/v1", "kind": "Deployment",
 		// A server-side apply of replicas alone is not that of a manifest.
 		"metadata": map[string]any{"name": "web", "namespace": n.name, "labels": map[string]any{"probe": "yes"}},
-		"spec":     map[string]any{"replicas": int64(19)},
 	}}
 	n.eventually(fmt.Sprintf("handoff knows of the scaler: %t", want), func() bool {
-		tried := probe.DeepCopy()
-		//nolint:staticcheck // the object is unstructured
-		err := suite.api.Patch(n.Context(), tried, client.Apply, client.FieldOwner("probe"), client.ForceOwnership, client.DryRunAll)
-		if err != nil {
-			n.Fatal(err)
-		}
-		replicas, _, _ := unstructured.NestedInt64(tried.Object, "spec", "replicas")
-		return (replicas != 19) == want
+		return objects.KeepsReplicas(n.T, suite.api, probe) == want
 	})
 }
 

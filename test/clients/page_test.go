@@ -26,76 +26,85 @@ func parse(text string) (result, bool) {
 	return result{without, with}, ok
 }
 
-// row is a row of a table: a client, and the program that has to be there to play it.
-type row struct{ name, by string }
-
-func applierRows() []row {
-	all := make([]row, 0, len(appliers()))
-	for _, a := range appliers() {
-		all = append(all, row{a.name, a.by})
-	}
-	return all
+// table is a table of the page.
+type table struct {
+	heading, intro, title string
+	rows                  []row
+	columns               []scenario
 }
 
-func scalerRows() []row {
-	all := make([]row, 0, len(scalers()))
-	for _, s := range scalers() {
-		all = append(all, row{s.name, s.by})
+// row is a row of a table: a client, the program that has to be there to play it, and the scaler of its cells.
+type row struct {
+	name, by string
+	scaler   *scaler
+}
+
+// bothTables returns the tables of the page.
+func bothTables() []table {
+	apply := table{"Clients that apply", "The scaler is a HorizontalPodAutoscaler.", "client", nil, scenarios()}
+	for _, a := range appliers() {
+		apply.rows = append(apply.rows, row{a.name, a.by, hpa()})
 	}
-	return all
+	scale := table{"Clients that scale", "The client that applies is `kubectl apply`. A count of 7 or 0 is that of the scaler.", "scaler", nil, scalerScenarios()}
+	for _, by := range scalers() {
+		scale.rows = append(scale.rows, row{by.name, by.by, by})
+	}
+	return []table{apply, scale}
+}
+
+// each calls a function with each cell of the page.
+func each(do func(k key, r row, s scenario)) {
+	for _, t := range bothTables() {
+		for _, r := range t.rows {
+			for _, s := range t.columns {
+				do(key{r.name, s.name}, r, s)
+			}
+		}
+	}
 }
 
 // cells returns the texts of all cells: what this run has played, or else what the page records, or else that the cell was not
 // played, with the reason.
 func cells(played map[key]result) map[key]string {
 	all := recorded()
-	for _, r := range slices.Concat(applierRows(), scalerRows()) {
-		for _, s := range scenarios() {
-			k := key{r.name, s.name}
-			got, ok := played[k]
-			if !ok {
-				got, ok = parse(all[k])
-			}
-			switch p := programByName(r.by); {
-			case p.reason != "" && (!ok || !p.optional):
-				all[k] = "not played: " + p.reason
-			case ok:
-				all[k] = cell(k, got)
-			default:
-				all[k] = "not played yet"
-			}
+	each(func(k key, r row, _ scenario) {
+		got, ok := played[k]
+		if !ok {
+			got, ok = parse(all[k])
 		}
-	}
+		switch p := programByName(r.by); {
+		case p.reason != "" && (!ok || !p.optional):
+			all[k] = "not played: " + p.reason
+		case ok:
+			all[k] = cell(k, got)
+		default:
+			all[k] = "not played yet"
+		}
+	})
 	return all
 }
 
 // tables returns the tables with the results.
 func tables(cells map[key]string) string {
-	var b strings.Builder
-	b.WriteString("## Clients that apply\n\n")
-	b.WriteString("The scaler is a HorizontalPodAutoscaler.\n\n")
-	table(&b, "client", applierRows(), scenarios(), cells)
-	if rows := scalerRows(); len(rows) > 0 {
-		b.WriteString("\n## Clients that scale\n\n")
-		b.WriteString("The client that applies is `kubectl apply`. A count of 7 or 0 is that of the scaler.\n\n")
-		table(&b, "scaler", rows, scalerScenarios(), cells)
-	}
-	return b.String()
-}
-
-func table(b *strings.Builder, title string, rows []row, columns []scenario, cells map[key]string) {
-	fmt.Fprintf(b, "| %s", title)
-	for _, s := range columns {
-		fmt.Fprintf(b, " | %s", s.name)
-	}
-	fmt.Fprintf(b, " |\n%s|\n", strings.Repeat("|---", len(columns)+1))
-	for _, r := range rows {
-		fmt.Fprintf(b, "| %s", r.name)
-		for _, s := range columns {
-			fmt.Fprintf(b, " | %s", cells[key{r.name, s.name}])
+	var parts []string
+	for _, t := range bothTables() {
+		var b strings.Builder
+		line := func(first string, text func(s scenario) string) {
+			fmt.Fprintf(&b, "| %s", first)
+			for _, s := range t.columns {
+				fmt.Fprintf(&b, " | %s", text(s))
+			}
+			b.WriteString(" |\n")
 		}
-		b.WriteString(" |\n")
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n", t.heading, t.intro)
+		line(t.title, func(s scenario) string { return s.name })
+		b.WriteString(strings.Repeat("|---", len(t.columns)+1) + "|\n")
+		for _, r := range t.rows {
+			line(r.name, func(s scenario) string { return cells[key{r.name, s.name}] })
+		}
+		parts = append(parts, b.String())
 	}
+	return strings.Join(parts, "\n")
 }
 
 // page returns docs/clients.md.
@@ -139,33 +148,24 @@ func TestThePageIsCurrent(t *testing.T) {
 		t.Errorf("docs/clients.md is not what the tests would write (-want +got); run make e2e-clients UPDATE=yes:\n%s", diff)
 	}
 	got := recorded()
-	for _, a := range appliers() {
-		for _, s := range scenarios() {
-			checkCell(t, key{a.name, s.name}, s, hpa(), a.by, got)
-		}
-	}
-	for _, by := range scalers() {
-		for _, s := range scalerScenarios() {
-			checkCell(t, key{by.name, s.name}, s, by, by.by, got)
-		}
-	}
+	each(func(k key, r row, s scenario) { checkCell(t, k, s, r, got[k]) })
 }
 
 // checkCell checks that a cell of the page has the expected result and its note, or a reason.
-func checkCell(t *testing.T, k key, s scenario, by *scaler, program string, got map[key]string) {
+func checkCell(t *testing.T, k key, s scenario, r row, got string) {
 	t.Helper()
-	p := programByName(program)
-	if p.optional && strings.HasPrefix(got[k], "not played: ") {
+	p := programByName(r.by)
+	if p.optional && strings.HasPrefix(got, "not played: ") {
 		return
 	}
 	if p.reason != "" && !p.optional {
-		if want := "not played: " + p.reason; got[k] != want {
-			t.Errorf("%s, %s: got %q, want %q", k.row, k.column, got[k], want)
+		if want := "not played: " + p.reason; got != want {
+			t.Errorf("%s, %s: got %q, want %q", k.row, k.column, got, want)
 		}
 		return
 	}
-	without, _, _ := strings.Cut(got[k], " → ")
-	if want := cell(k, result{without, expected(k, s, by)}); got[k] != want {
-		t.Errorf("%s, %s: got %q, want %q", k.row, k.column, got[k], want)
+	without, _, _ := strings.Cut(got, " → ")
+	if want := cell(k, result{without, expected(k, s, r.scaler)}); got != want {
+		t.Errorf("%s, %s: got %q, want %q", k.row, k.column, got, want)
 	}
 }

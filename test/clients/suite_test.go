@@ -81,7 +81,7 @@ func start() (err error) {
 // finish prints the results, updates the page if that was requested, and stops the control plane.
 func finish() error {
 	if suite.all {
-		fmt.Print(suite.results.text())
+		fmt.Print(tables(cells(suite.results.played)))
 	}
 	if suite.update {
 		if err := os.WriteFile(pagePath(), []byte(page(cells(suite.results.played))), 0o644); err != nil {

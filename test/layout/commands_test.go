@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -75,8 +76,13 @@ func TestEveryTestOfTheOldestVersionExists(t *testing.T) {
 // documents returns the Makefile and all Markdown files.
 func documents(t *testing.T) []string {
 	t.Helper()
-	files := []string{root + "/Makefile"}
-	for _, pattern := range []string{"/*.md", "/docs/*.md"} {
+	return append([]string{root + "/Makefile"}, glob(t, "/*.md", "/docs/*.md")...)
+}
+
+// glob returns the files that match patterns below the root.
+func glob(t *testing.T, patterns ...string) (files []string) {
+	t.Helper()
+	for _, pattern := range patterns {
 		found, err := filepath.Glob(root + pattern)
 		if err != nil {
 			t.Fatal(err)
@@ -87,28 +93,17 @@ func documents(t *testing.T) []string {
 }
 
 // testFiles returns the test files of this module, without those of this package.
-func testFiles(t *testing.T) (files []string) {
+func testFiles(t *testing.T) []string {
 	t.Helper()
-	err := filepath.WalkDir(root, func(path string, _ os.DirEntry, err error) error {
-		if strings.HasSuffix(path, "_test.go") && !strings.Contains(filepath.ToSlash(path), "test/layout/") {
-			files = append(files, path)
-		}
-		return err
+	return slices.DeleteFunc(goFiles(t), func(path string) bool {
+		return !strings.HasSuffix(path, "_test.go") || strings.Contains(filepath.ToSlash(path), "test/layout/")
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
 }
 
 // testsIn returns the names of the tests in one folder.
 func testsIn(t *testing.T, dir string) (names []string) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(root, dir, "*_test.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, text := range readAll(t, files) {
+	for _, text := range readAll(t, glob(t, "/"+dir+"/*_test.go")) {
 		for _, test := range regexp.MustCompile(`(?m)^func (Test\w+)\(`).FindAllStringSubmatch(text, -1) {
 			names = append(names, test[1])
 		}
