@@ -14,6 +14,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
@@ -76,6 +77,22 @@ func Start(ctx context.Context, options Options) (*ControlPlane, error) {
 	if err != nil {
 		return nil, err
 	}
+	controlPlane, err := inDirectory(options)
+	if err != nil {
+		return nil, err
+	}
+	controlPlane.stop = sync.OnceValue(controlPlane.stopAll)
+	if controlPlane.watchdog, err = watch(controlPlane.Dir); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(controlPlane.Dir))
+	}
+	if err := controlPlane.start(ctx, options, binaries); err != nil {
+		return nil, errors.Join(err, controlPlane.Stop())
+	}
+	return controlPlane, nil
+}
+
+// inDirectory returns a control plane with its directory.
+func inDirectory(options Options) (*ControlPlane, error) {
 	// The suffix prevents one directory's path from being a prefix of another's, which would confuse their watchdogs.
 	dir, err := os.MkdirTemp("", "handoff-plane-*.d")
 	if err == nil {
@@ -84,15 +101,8 @@ func Start(ctx context.Context, options Options) (*ControlPlane, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating a directory for the control plane: %w", err)
 	}
-	controlPlane := &ControlPlane{Dir: dir, Kubectl: filepath.Join(dir, "bin", "kubectl"), options: options}
-	controlPlane.stop = sync.OnceValue(controlPlane.stopAll)
-	if controlPlane.watchdog, err = watch(dir); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	if err := controlPlane.start(ctx, options, binaries); err != nil {
-		return nil, errors.Join(err, controlPlane.Stop())
-	}
-	return controlPlane, nil
+	p := &ControlPlane{Dir: dir, Kubectl: filepath.Join(dir, "bin", "kubectl"), Kubeconfig: filepath.Join(dir, "kubeconfig"), options: options}
+	return p, nil
 }
 
 func (p *ControlPlane) start(ctx context.Context, options Options, binaries string) error {
@@ -157,3 +167,40 @@ func (p *ControlPlane) stopAll() error {
 	}
 	return nil
 }
+
+var errNotOurs = errors.New("the control plane was not started by this process")
+
+// Connect returns a control plane that this process did not start, such as a kind cluster's, with its own kubectl as from
+// Start. Stop leaves it running; AddUser returns an error.
+func Connect(ctx context.Context, kubeconfig string) (*ControlPlane, error) {
+	binaries, err := findBinaries("")
+	if err != nil {
+		return nil, err
+	}
+	content, err := os.ReadFile(kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	p, err := inDirectory(Options{})
+	if err != nil {
+		return nil, err
+	}
+	p.stop = sync.OnceValue(func() error { return os.RemoveAll(p.Dir) })
+	if err := os.WriteFile(p.Kubeconfig, content, 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("kubeconfig: %w", err), p.Stop())
+	}
+	if p.Config, err = clientcmd.BuildConfigFromFlags("", p.Kubeconfig); err != nil {
+		return nil, errors.Join(fmt.Errorf("kubeconfig %s: %w", kubeconfig, err), p.Stop())
+	}
+	p.Config.QPS, p.Config.Burst = 1000, 2000 // the same as for users of a control plane from Start
+	if err := p.readVersion(); err != nil {
+		return nil, errors.Join(fmt.Errorf("kubeconfig %s: %w", kubeconfig, err), p.Stop())
+	}
+	if err := p.installKubectl(ctx, binaries); err != nil {
+		return nil, errors.Join(fmt.Errorf("installing kubectl: %w", err), p.Stop())
+	}
+	return p, nil
+}
+
+// Elsewhere reports whether the control plane was started by another process (see Connect).
+func (p *ControlPlane) Elsewhere() bool { return p.servers == nil }
