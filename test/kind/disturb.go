@@ -113,7 +113,7 @@ func (p *proof) guardFolder() string {
 func (p *proof) guarded(disturb func(context.Context) ([]string, error)) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if plane := p.cluster.controlPlane; !plane.HasMutatingPolicies() {
-			p.figures.add("with the guard", "not run: Kubernetes "+plane.Version()+" serves no MutatingAdmissionPolicy")
+			result("with the guard", "not run: Kubernetes "+plane.Version()+" serves no MutatingAdmissionPolicy")
 			return nil
 		}
 		if _, err := p.cluster.kubectl(ctx, "apply", "-k", p.guardFolder()); err != nil {
@@ -158,7 +158,7 @@ func (p *proof) uninstalled(by way) step {
 		if stored != "3" {
 			return fmt.Errorf("without handoff an apply should set the manifest's 3 replicas, got %s", stored)
 		}
-		p.figures.add("uninstall, "+by.name, "nothing left behind", "applies set the manifest's replicas again")
+		result("uninstall, "+by.name, "nothing left behind", "applies set the manifest's replicas again")
 		_, err = p.cluster.kubectl(ctx, "delete", "namespace", s.namespace(0), "--wait=true")
 		return err
 	}}

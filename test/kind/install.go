@@ -161,7 +161,7 @@ func (p *proof) diagnosed(version string, plugin func(ctx context.Context, versi
 			return err == nil, err
 		})
 		if err == nil {
-			p.figures.add("kubectl handoff doctor "+version, fmt.Sprintf("no problem, after %.0f s", time.Since(began).Seconds()))
+			result("kubectl handoff doctor "+version, fmt.Sprintf("no problem, after %.0f s", time.Since(began).Seconds()))
 		}
 		return err
 	}}

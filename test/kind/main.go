@@ -1,7 +1,6 @@
 // Command kind tests an installation of handoff on a kind cluster. It creates the cluster, loads the image, installs
 // cert-manager, and installs handoff each way in turn. It runs the end-to-end suite against the webhook in the cluster, and
-// upgrades, rotates, deletes and uninstalls it during a steady stream of applies. Then it prints the results and deletes the
-// cluster.
+// upgrades, rotates, deletes and uninstalls it during a steady stream of applies. It prints the results, and deletes the cluster.
 package main
 
 import (
@@ -9,12 +8,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"strings"
 	"syscall"
-	"text/tabwriter"
 	"time"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
@@ -74,32 +71,16 @@ func run(ctx context.Context, o options) (err error) {
 	if manager != nil {
 		defer func() { _ = manager.Stop(10 * time.Second) }()
 	}
-	p := proof{cluster: c, root: root, options: o, figures: &figures{}}
-	if err := p.all(ctx); err != nil {
-		if manager != nil { // before the error: logs of failed runs are read from their end
-			fmt.Fprintf(os.Stderr, "cert-manager:\n%s\n", tail(manager.Log(), 20))
-		}
-		return err
+	p := proof{cluster: c, root: root, options: o}
+	if err = p.all(ctx); err != nil && manager != nil { // before the error: logs of failed runs are read from their end
+		fmt.Fprintf(os.Stderr, "cert-manager:\n%s\n", tail(manager.Log(), 20))
 	}
-	p.figures.print(os.Stdout)
-	return nil
+	return err
 }
 
-// figures are the results, in the order of the steps.
-type figures struct{ rows [][]string }
-
-func (f *figures) add(what string, values ...string) {
-	f.rows = append(f.rows, append([]string{what}, values...))
-	report("%s: %s", what, strings.Join(values, ", "))
-}
-
-func (f *figures) print(to io.Writer) {
-	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "VERIFIED ON KIND\tRESULT")
-	for _, row := range f.rows {
-		fmt.Fprintln(w, row[0]+"\t"+strings.Join(row[1:], ", "))
-	}
-	_ = w.Flush()
+// result prints a result to standard output.
+func result(what string, values ...string) {
+	fmt.Printf("verified on kind: %s: %s\n", what, strings.Join(values, ", "))
 }
 
 // tail returns the last lines of a text.

@@ -21,7 +21,6 @@ type proof struct {
 	cluster *cluster
 	root    string
 	options options
-	figures *figures
 	webhook *handofftest.Installed
 }
 
@@ -52,7 +51,7 @@ func (p *proof) all(ctx context.Context) error {
 			step{"webhook outage, with the guard", p.guarded(p.outage)}),
 		"self-signed": p.around(selfSigned, p.rotated("certificate rotation by the webhook", p.rotate)),
 		"default": p.around(byDefault,
-			step{"applies", p.keeps("applies with " + byDefault.name)},
+			step{"applies", p.under("applies with "+byDefault.name, func(context.Context) ([]string, error) { return nil, nil })},
 			step{"rejection of an unknown mode", p.refusesUnknownModes}),
 		"chart": p.around(byHelm, suite,
 			step{"helm test", func(ctx context.Context) error { return p.helm(ctx, "test", "handoff") }},
@@ -104,7 +103,7 @@ func (p *proof) installed(by way) step {
 		if err := p.available(ctx); err != nil {
 			return errors.Join(err, p.state(ctx))
 		}
-		p.figures.add(by.name, fmt.Sprintf("ready after %.0f s", time.Since(began).Seconds()))
+		result(by.name, fmt.Sprintf("ready after %.0f s", time.Since(began).Seconds()))
 		return nil
 	}}
 }
@@ -142,15 +141,10 @@ func (p *proof) suite(ctx context.Context) error {
 		log := p.webhook.Log() //nolint:contextcheck // the log is most useful after the context has ended
 		return fmt.Errorf("%w\n%s\n%s", err, tail(log, 20), &failures)
 	}
-	p.figures.add("end-to-end suite", fmt.Sprintf("%d tests passed", ended["pass"]),
+	result("end-to-end suite", fmt.Sprintf("%d tests passed", ended["pass"]),
 		fmt.Sprintf("%d skipped because they start their own webhooks", ended["skip"]),
 		fmt.Sprintf("%.0f s", time.Since(began).Seconds()))
 	return nil
-}
-
-// keeps returns a step that only runs the stream.
-func (p *proof) keeps(what string) func(context.Context) error {
-	return p.under(what, func(context.Context) ([]string, error) { return nil, nil })
 }
 
 // under returns a step that runs do during the stream. Every apply of the stream must succeed and keep the replicas.
@@ -164,8 +158,8 @@ func (p *proof) under(what string, do func(context.Context) ([]string, error)) f
 		if err := errors.Join(err, s.stop(ctx)); err != nil {
 			return err
 		}
-		figures, err := s.result()
-		p.figures.add(what, append([]string{figures}, results...)...)
+		applies, err := s.result()
+		result(what, append([]string{applies}, results...)...)
 		return err
 	}
 }
@@ -176,6 +170,6 @@ func (p *proof) refusesUnknownModes(ctx context.Context) error {
 	if err == nil || !strings.Contains(err.Error(), "enforce") {
 		return fmt.Errorf("an unknown mode should be rejected with a list of the modes, got: %w", err)
 	}
-	p.figures.add("unknown mode on a namespace", "rejected")
+	result("unknown mode on a namespace", "rejected")
 	return nil
 }
