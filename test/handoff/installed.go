@@ -30,20 +30,14 @@ func InCluster(ctx context.Context, controlPlane *controlplane.ControlPlane) (*I
 	return w, nil
 }
 
-// Pods returns the names of the webhook's pods.
-func (w *Installed) Pods(ctx context.Context) ([]string, error) {
-	names, err := w.kubectl(ctx, "get", "pods", "--selector="+Selector, "-o", "jsonpath={.items[*].metadata.name}")
-	return strings.Fields(names), err
-}
-
 // Metrics returns the concatenated metrics of all pods.
 func (w *Installed) Metrics(ctx context.Context) (string, error) {
-	pods, err := w.Pods(ctx)
+	pods, err := w.kubectl(ctx, "get", "pods", "--selector="+Selector, "-o", "jsonpath={.items[*].metadata.name}")
 	if err != nil {
 		return "", err
 	}
 	var all strings.Builder
-	for _, pod := range pods {
+	for pod := range strings.FieldsSeq(pods) {
 		text, err := w.kubectl(ctx, "get", "--raw", "/api/v1/namespaces/"+Namespace+"/pods/"+pod+":8080/proxy/metrics")
 		if err != nil {
 			return "", err

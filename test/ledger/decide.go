@@ -111,13 +111,13 @@ func (o *Object) remember(was Object, w Write) {
 
 // unit is row 3: a client-side apply drops a unit that live has with another value than the base, and that someone else has written.
 func (o Object) unit(w Write, path string) Outcome {
-	unit, base := UnitOf(o.Kind.Name, path), o.baseOf(w)
+	unit, base := unitOf(o.Kind.Name, path), o.baseOf(w)
 	if unit == "" || !w.saves() || !o.setsUnit(base, unit) || o.mentions(w.Sets, unit) {
 		return Through
 	}
 	differs, written := false, false
 	for p, value := range o.values {
-		if UnitOf(o.Kind.Name, p) == unit {
+		if unitOf(o.Kind.Name, p) == unit {
 			differs = differs || !reflect.DeepEqual(base[p], value)
 			written = written || slices.ContainsFunc(o.managers[p], func(e Entry) bool {
 				return e.Subresource == "" && (e.Apply || o.roles[e] != Applier) && !o.assigns(p, e)
@@ -126,7 +126,7 @@ func (o Object) unit(w Write, path string) Outcome {
 	}
 	for p := range base {
 		_, has := o.values[p]
-		differs = differs || UnitOf(o.Kind.Name, p) == unit && !has && base[p] != nil
+		differs = differs || unitOf(o.Kind.Name, p) == unit && !has && base[p] != nil
 	}
 	if differs && written {
 		return Kept
@@ -144,7 +144,7 @@ func (o Object) assigns(path string, e Entry) bool {
 func (o Object) setsUnit(manifest Values, unit string) bool {
 	for p, value := range manifest {
 		m, isMap := value.(map[string]any)
-		if value != nil && (!isMap || len(m) > 0) && slices.Contains(names(unit), UnitOf(o.Kind.Name, p)) {
+		if value != nil && (!isMap || len(m) > 0) && slices.Contains(names(unit), unitOf(o.Kind.Name, p)) {
 			return true
 		}
 	}
@@ -214,8 +214,8 @@ var units = regexp.MustCompile(`^(\.metadata\.(labels|annotations)\..*|\.spec\.(
 	`\.spec\.(jobTemplate\.spec\.)?template\.(metadata\.(labels|annotations)\..*|spec\.(serviceAccount|serviceAccountName|` +
 	`(containers|initContainers)\[[^\]]*\]\.resources)))(\.|\[|$)`)
 
-// UnitOf returns the unit of docs/decisions.md that a field of a kind belongs to, empty if it is in none.
-func UnitOf(kind, path string) string {
+// unitOf returns the unit of docs/decisions.md that a field of a kind belongs to, empty if it is in none.
+func unitOf(kind, path string) string {
 	if kind == "ConfigMap" || kind == "Secret" {
 		if strings.HasPrefix(path, ".data.") {
 			return path

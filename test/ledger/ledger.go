@@ -185,9 +185,6 @@ func New(k Kind) Object {
 	return Object{Kind: k, roles: map[Entry]Role{}, known: map[string]bool{}}
 }
 
-// Exists reports whether the object exists.
-func (o Object) Exists() bool { return o.exists }
-
 // Value returns the stored value of a field; ok is false if the object does not have it.
 func (o Object) Value(path string) (value any, ok bool) {
 	value, ok = o.values[path]
