@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/ownership-handoff/handoff/test/bench/procs"
@@ -39,14 +40,15 @@ const (
 )
 
 func spacesOf(of size, number int) []*space {
-	all := []*space{
+	unguarded := []*space{
 		none:        {title: "no admission", want: applied},
 		constant:    {title: "a constant patch", constant: true, want: scaled},
 		notOptedIn:  {title: "not opted in", handoff: true, want: applied},
 		nothingToDo: {title: "nothing to do", handoff: true, optedIn: true, byUser: true, want: applied},
 		keep:        {title: "a keep", handoff: true, optedIn: true, want: scaled},
 	}
-	for _, s := range all[notOptedIn:] {
+	all := slices.Clone(unguarded)
+	for _, s := range unguarded[notOptedIn:] {
 		guarded := *s
 		guarded.title, guarded.guarded = s.title+", with the guard", true
 		all = append(all, &guarded)

@@ -79,7 +79,7 @@ func measureLoad(ctx context.Context, progress io.Writer) (rows []table.Row, err
 	return rows, ctx.Err()
 }
 
-func megabytes(bytes int64) string { return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20)) }
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
 // sender sends the same review as the API server does: over TLS and HTTP/1.1, with connections that stay open.
 type sender struct {

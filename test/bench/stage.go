@@ -64,7 +64,8 @@ func startStage(ctx context.Context, progress io.Writer, spaces []*space) (s *st
 			return s, fmt.Errorf("setting up namespace %s: %w", space.name, err)
 		}
 	}
-	return s, s.admit(ctx, spaces)
+	err = s.admit(ctx, spaces)
+	return s, err
 }
 
 // admit installs everything that admits writes, the guard first: it is in force once it alone keeps replicas.

@@ -61,7 +61,8 @@ func (d *demo) install(ctx context.Context, hook *handofftest.Webhook) error {
 		kubectls = output[strings.LastIndex(output, "\n")+1:] // follows the warnings
 		return kubectls == want, err
 	})
-	if d.page.command(dryRun, output); err != nil {
+	d.page.command(dryRun, output)
+	if err != nil {
 		return err
 	}
 	_, got, err := d.web.live(ctx)

@@ -93,7 +93,8 @@ func (d *demo) shell(ctx context.Context, line string) (string, error) {
 func (d *demo) run(ctx context.Context, commands ...string) (output string, err error) {
 	for _, command := range commands {
 		output, err = d.shell(ctx, command)
-		if d.page.command(command, output); err != nil {
+		d.page.command(command, output)
+		if err != nil {
 			return output, err
 		}
 	}

@@ -36,13 +36,13 @@ func stateOf(o *appsv1.Deployment) (state, error) {
 	s := state{resourceVersion: o.ResourceVersion, replicas: *o.Spec.Replicas, owner: "none", lastApplied: noReplicas}
 	var owners []string
 	for _, entry := range o.ManagedFields {
-		var fields struct {
+		var set struct {
 			Spec map[string]any `json:"f:spec"`
 		}
-		if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &fields); err != nil {
+		if err := json.Unmarshal(entry.FieldsV1.GetRawBytes(), &set); err != nil {
 			return s, fmt.Errorf("managedFields of %s: %w", entry.Manager, err)
 		}
-		if _, ok := fields.Spec["f:replicas"]; ok {
+		if _, ok := set.Spec["f:replicas"]; ok {
 			how := strings.TrimSuffix(string(entry.Operation)+", "+entry.Subresource, ", ")
 			owners = append(owners, fmt.Sprintf("%s (%s)", entry.Manager, how))
 		}

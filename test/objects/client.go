@@ -140,11 +140,11 @@ func ThreeWayPatch(last, next map[string]any, live *unstructured.Unstructured) (
 	if err != nil {
 		return "", nil, err
 	}
-	meta, err := strategicpatch.NewPatchMetaFromStruct(typed)
+	lookup, err := strategicpatch.NewPatchMetaFromStruct(typed)
 	if err != nil {
 		return "", nil, err
 	}
-	patch, err = strategicpatch.CreateThreeWayMergePatch(texts[0], texts[1], texts[2], meta, true)
+	patch, err = strategicpatch.CreateThreeWayMergePatch(texts[0], texts[1], texts[2], lookup, true)
 	return types.StrategicMergePatchType, patch, err
 }
 
