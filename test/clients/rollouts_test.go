@@ -2,7 +2,6 @@ package clients_test
 
 import (
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,12 +65,12 @@ spec:
   strategy: {blueGreen: {activeService: active}}
 `
 
-// TestARolloutKeepsItsTraffic plays Argo Rollouts at 20% with ten applies of each client. Without handoff, the watch sees the weight or
+// TestARolloutKeepsItsTraffic plays Argo Rollouts at 20% with 50 applies of each client. Without handoff, the watch sees the weight or
 // the hash of a selector change.
 func TestARolloutKeepsItsTraffic(t *testing.T) {
 	t.Parallel()
 	playable(t, "rollouts-controller", false)
-	if err := installIstio(); err != nil {
+	if err := suite.istio(); err != nil {
 		t.Fatal(err)
 	}
 	for _, by := range []*applier{
@@ -90,7 +89,7 @@ func TestARolloutKeepsItsTraffic(t *testing.T) {
 
 func playTraffic(n *namespace, by *applier) {
 	n.Helper()
-	const applies = 10
+	applies := map[bool]int{false: 10, true: 50}[n.handoff]
 	n.must(by.create(n, routed{"5s"}))
 	n.startRollout()
 	weights, hashes := n.watched("virtualservice/web", `{.spec.http[0].route[*].weight}{"\n"}`), n.watched("services", `{.metadata.name} {.spec.selector}{"\n"}`)
@@ -197,10 +196,5 @@ func (n *namespace) movedIn(weights, hashes func() []string) bool {
 
 // installIstio creates the CRD of VirtualServices.
 func installIstio() error {
-	cmd := exec.Command(suite.cluster.Plane.Kubectl, "apply", "-f", "-")
-	cmd.Stdin = strings.NewReader(objects.VirtualServices())
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("applying the CRD of VirtualServices: %w: %s", err, out)
-	}
-	return established("virtualservices.networking.istio.io")
+	return install(objects.VirtualServices(), "virtualservices.networking.istio.io")
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -81,6 +82,16 @@ func installCRDs(program string, crds ...string) error {
 		return fmt.Errorf("applying %s: %w: %s", path, err, out)
 	}
 	return established(crds...)
+}
+
+// install creates a CRD and waits until it is established.
+func install(crd, name string) error {
+	cmd := exec.Command(suite.cluster.Plane.Kubectl, "apply", "-f", "-")
+	cmd.Stdin = strings.NewReader(crd)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("applying CRD %s: %w: %s", name, err, out)
+	}
+	return established(name)
 }
 
 // established waits until CRDs are established.

@@ -5,6 +5,7 @@ package clients_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -30,8 +31,8 @@ var suite struct {
 	api         client.Client
 	root        string
 	results     *results
-	// argocd, keda and rollouts start or install a program on the first call, and return the error of that call.
-	argocd, keda, rollouts func() error
+	// argocd, keda, rollouts, istio and kinds start or install a program or its kinds on the first call, and return the error of that call.
+	argocd, keda, rollouts, istio, kinds func() error
 	// ansible returns the version of Ansible's collection.
 	ansible func() string
 }
@@ -61,10 +62,11 @@ func start() (err error) {
 	}
 	suite.results = &results{played: map[key]result{}}
 	suite.argocd, suite.keda, suite.rollouts = sync.OnceValue(startArgoCD), sync.OnceValue(installKEDA), sync.OnceValue(installRollouts)
+	suite.istio, suite.kinds = sync.OnceValue(installIstio), sync.OnceValue(installKinds)
 	suite.ansible = sync.OnceValue(ansibleVersion)
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
-	if suite.cluster, err = handofftest.StartCluster(ctx, controlplane.Options{Output: os.Stderr}); err != nil {
+	if suite.cluster, err = startCluster(ctx); err != nil {
 		return err
 	}
 	config := rest.CopyConfig(suite.cluster.Plane.Config)
@@ -76,6 +78,23 @@ func start() (err error) {
 		_ = suite.cluster.Stop() // the first error is the cause
 	}
 	return err
+}
+
+// startCluster starts a control plane, and the webhook with all packs.
+func startCluster(ctx context.Context) (*handofftest.Cluster, error) {
+	plane, err := controlplane.Start(ctx, controlplane.Options{Output: os.Stderr})
+	if err != nil {
+		return nil, err
+	}
+	file, err := allPacks(plane.Dir)
+	if err != nil {
+		return nil, errors.Join(err, plane.Stop())
+	}
+	webhook, err := handofftest.Start(ctx, plane, handofftest.Options{Config: file})
+	if err != nil {
+		return nil, errors.Join(err, plane.Stop())
+	}
+	return &handofftest.Cluster{Plane: plane, Webhook: webhook}, nil
 }
 
 // finish prints the results, updates the page if that was requested, and stops the control plane.

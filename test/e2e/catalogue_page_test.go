@@ -9,13 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/test/packs"
 )
 
 // cataloguePage is the page that the test of the catalogue writes.
 const cataloguePage = "../../docs/catalogue.md"
 
 // catalogueText returns the page with the results of each entry, in the order of the syncers.
-func catalogueText(t *testing.T, all []*packEntry, results [][]string) string {
+func catalogueText(t *testing.T, all []*packs.Entry, results [][]string) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(`# Catalogue

@@ -1,71 +1,27 @@
 package e2e_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/test/objects"
+	"github.com/ownership-handoff/handoff/test/packs"
 )
 
-// packEntry is an entry of the catalogue: a manifest, what a controller writes to its object, and what becomes of that.
-type packEntry struct {
-	Entry string `json:"entry"`
-	Rule  string `json:"rule"`
-	// Manifest has no name, or one with {namespace}. The mode of objects outside namespaces is {mode}.
-	Manifest map[string]any `json:"manifest"`
-	Writes   []recorded     `json:"writes"`
-	// Field is the JSONPath of a field that has the value Kept after the writes.
-	Field string `json:"field"`
-	Kept  string `json:"kept"`
-	// Edit is merged into the manifest. Then, the field has the value Edited.
-	Edit   map[string]any `json:"edit"`
-	Edited string         `json:"edited"`
-
-	object *unstructured.Unstructured // of the manifest, with a name
-}
-
-// recorded is a write of a controller: the verb is patch, update or apply (server-side).
-type recorded struct {
-	Manager string         `json:"manager"`
-	Verb    string         `json:"verb"`
-	Object  map[string]any `json:"object"`
-}
-
 // plays returns the entries of all packs, in order.
-func plays(t *testing.T) (all []*packEntry) {
+func plays(t *testing.T) []*packs.Entry {
 	t.Helper()
-	for _, pack := range config.Packs() {
-		text, err := os.ReadFile(filepath.Join("..", "..", "config", "catalogue", "testdata", pack+".yaml"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var of []*packEntry
-		if err := yaml.UnmarshalStrict(text, &of); err != nil {
-			t.Fatalf("%s: %v", pack, err)
-		}
-		for i, p := range of {
-			p.Rule = pack + "/" + p.Rule
-			p.object = &unstructured.Unstructured{Object: p.Manifest}
-			if p.object.GetName() == "" {
-				p.object.SetName(fmt.Sprintf("%s-%d", pack, i))
-			}
-		}
-		all = append(all, of...)
+	all, err := packs.Read(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
 	}
 	return all
 }
@@ -154,101 +110,48 @@ func flux(n *namespace, manager string, before, manifest *unstructured.Unstructu
 			return nil, err
 		}
 	}
-	return nil, n.write(recorded{Manager: manager, Verb: "apply", Object: manifest.Object}, manifest)
+	return nil, packs.Write{Manager: manager, Verb: "apply", Object: manifest.Object}.Play(n.Context(), cluster.client, n.placed(manifest))
 }
 
-// write plays a recorded write to the object of a manifest.
-func (n *namespace) write(w recorded, manifest *unstructured.Unstructured) error {
+// valueOf returns a field of the object of a manifest.
+func (n *namespace) valueOf(manifest *unstructured.Unstructured, field string) string {
 	n.Helper()
-	patch := encoded(n, w.Object)
-	kind := types.MergePatchType
-	if scheme.Scheme.Recognizes(manifest.GroupVersionKind()) {
-		kind = types.StrategicMergePatchType
-	}
-	owner := client.FieldOwner(w.Manager)
-	switch w.Verb {
-	case "patch":
-		_, err := n.patchedAs(w.Manager, manifest, kind, patch)
-		return err
-	case "update":
-		return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
-			live, err := n.liveOf(manifest)
-			if err != nil {
-				return err
-			}
-			changed := live.DeepCopy()
-			if err := cluster.client.Patch(n.Context(), changed, client.RawPatch(kind, patch), client.DryRunAll, owner); err != nil {
-				return err
-			}
-			changed.SetManagedFields(live.GetManagedFields())
-			return cluster.client.Update(n.Context(), changed, owner)
-		})
-	case "apply":
-		o := &unstructured.Unstructured{Object: w.Object}
-		o = o.DeepCopy()
-		o.SetGroupVersionKind(manifest.GroupVersionKind())
-		o.SetName(manifest.GetName())
-		o = n.placed(o)
-		return cluster.client.Apply(n.Context(), client.ApplyConfigurationFromUnstructured(o), owner, client.ForceOwnership)
-	default:
-		return fmt.Errorf("%s is no verb", w.Verb)
-	}
-}
-
-// in returns the manifest for a namespace, and the manifest after the edit.
-func (p *packEntry) in(n *namespace, mode string) (manifest, edited *unstructured.Unstructured) {
-	n.Helper()
-	manifest, edited = &unstructured.Unstructured{}, &unstructured.Unstructured{}
-	text := []byte(strings.NewReplacer("{namespace}", n.name, "{mode}", mode).Replace(string(encoded(n, p.object.Object))))
-	err := json.Unmarshal(text, &manifest.Object)
-	if err == nil && p.Edit != nil {
-		text, err = jsonpatch.MergePatch(text, encoded(n, p.Edit))
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &edited.Object)
-	}
+	o, err := packs.Live(n.Context(), cluster.client, manifest)
 	if err != nil {
 		n.Fatal(err)
 	}
-	return manifest, edited
-}
-
-// value returns the field of an entry.
-func (n *namespace) value(p *packEntry, manifest *unstructured.Unstructured) string {
-	n.Helper()
-	o, err := n.liveOf(manifest)
-	if err != nil {
-		n.Fatal(err)
-	}
-	return objects.JSONPath(n.T, o, p.Field)
+	return objects.JSONPath(n.T, o, field)
 }
 
 // outcome is what becomes of the field of a play: kept, lost or refused. edited is the value after the edit.
 type outcome struct{ field, edited string }
 
 // outcomes plays all entries with an applier.
-func (n *namespace) outcomes(s syncer, all []*packEntry, mode string) []outcome {
+func (n *namespace) outcomes(s syncer, all []*packs.Entry, mode string) []outcome {
 	n.Helper()
 	manifests, edited := make([]*unstructured.Unstructured, len(all)), make([]*unstructured.Unstructured, len(all))
 	for i, p := range all {
-		manifests[i], edited[i] = p.in(n, mode)
+		var err error
+		if manifests[i], edited[i], err = p.In(cluster.client, n.name, mode); err != nil {
+			n.Fatal(err)
+		}
 	}
 	for i, err := range s.sync(n, s.manager, nil, manifests) {
 		for _, w := range all[i].Writes {
 			if err == nil {
-				err = n.write(w, manifests[i])
+				err = w.Play(n.Context(), cluster.client, manifests[i])
 			}
 		}
 		if err != nil {
 			n.Fatalf("%s: %s: %v", all[i].Rule, all[i].Entry, err)
 		}
-		if got := n.value(all[i], manifests[i]); got != all[i].Kept {
+		if got := n.valueOf(manifests[i], all[i].Field); got != all[i].Kept {
 			n.Fatalf("%s: %s: the controller writes %q, not %q", all[i].Rule, all[i].Entry, got, all[i].Kept)
 		}
 	}
 	results := make([]outcome, len(all))
 	for i, err := range s.sync(n, s.manager, manifests, manifests) {
-		switch got := n.value(all[i], manifests[i]); {
+		switch got := n.valueOf(manifests[i], all[i].Field); {
 		case err != nil:
 			n.Logf("%s: %s: %v", all[i].Rule, all[i].Entry, err)
 			results[i].field = "refused"
@@ -261,25 +164,19 @@ func (n *namespace) outcomes(s syncer, all []*packEntry, mode string) []outcome 
 	s.sync(n, s.manager, manifests, edited)
 	for i, p := range all {
 		if p.Edit != nil {
-			results[i].edited = n.value(p, manifests[i])
+			results[i].edited = n.valueOf(manifests[i], p.Field)
 		}
 	}
 	return results
 }
 
 // withKinds installs the kinds of the plays that the API server does not serve, with just enough to store their objects.
-func withKinds(t *testing.T, all []*packEntry) {
+func withKinds(t *testing.T, all []*packs.Entry) {
 	t.Helper()
 	withScalers(t)
 	withVirtualServices(t)
-	for _, p := range all {
-		kind := p.object.GroupVersionKind()
-		_, err := cluster.client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
-		if !meta.IsNoMatchError(err) {
-			continue
-		}
-		withCRDs(t, objects.CRD(kind.Group, kind.Kind, fmt.Sprintf("  - {name: %s, served: true, storage: true, schema: {openAPIV3Schema: "+
-			"{type: object, x-kubernetes-preserve-unknown-fields: true}}}\n", kind.Version)), "crd/"+strings.ToLower(kind.Kind)+"s."+kind.Group)
+	for name, crd := range packs.Missing(cluster.client.RESTMapper(), all) {
+		withCRDs(t, crd, "crd/"+name)
 	}
 }
 

@@ -10,11 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/test/packs"
 )
 
 // census is what public repositories make Argo CD ignore.
@@ -32,8 +31,8 @@ type censusGroup struct {
 	// With are fields of a configuration that covers those of the group, or the example of one.
 	With map[string]any `json:"with"`
 	// Plays are entries of which Rule is a field of the rules. Unplayed is why there are none.
-	Plays    []*packEntry `json:"plays"`
-	Unplayed string       `json:"unplayed"`
+	Plays    []*packs.Entry `json:"plays"`
+	Unplayed string         `json:"unplayed"`
 }
 
 // configured returns the configuration of a group.
@@ -116,12 +115,12 @@ func TestCensus(t *testing.T) {
 func (g *censusGroup) checkPlays(t *testing.T, rule config.Rule) {
 	t.Helper()
 	for _, field := range rule.Fields {
-		if !slices.ContainsFunc(g.Plays, func(p *packEntry) bool { return p.Rule == field }) {
+		if !slices.ContainsFunc(g.Plays, func(p *packs.Entry) bool { return p.Rule == field }) {
 			t.Errorf("%s: no play of %s", g.Name, field)
 		}
 	}
 	for _, kind := range rule.Kinds {
-		if kind.Kind != "*" && !slices.ContainsFunc(g.Plays, func(p *packEntry) bool { return p.Manifest["kind"] == kind.Kind }) {
+		if kind.Kind != "*" && !slices.ContainsFunc(g.Plays, func(p *packs.Entry) bool { return p.Manifest["kind"] == kind.Kind }) {
 			t.Errorf("%s: no play of a %s", g.Name, kind.Kind)
 		}
 	}
@@ -131,17 +130,15 @@ func (g *censusGroup) checkPlays(t *testing.T, rule config.Rule) {
 func TestCensusPlays(t *testing.T) {
 	t.Parallel()
 	localOnly(t)
-	var all []*packEntry
+	var all []*packs.Entry
 	var rules []any
 	for _, g := range readCensus(t).Groups {
 		if of, ok := g.With["rules"].([]any); ok {
 			rules = append(rules, of...)
 		}
 		for i, p := range g.Plays {
-			p.Rule, p.object = g.Name+" "+p.Rule, &unstructured.Unstructured{Object: runtime.DeepCopyJSON(p.Manifest)}
-			if p.object.GetName() == "" {
-				p.object.SetName(fmt.Sprintf("%s-%d", g.Name, i))
-			}
+			p.Rule = g.Name + " " + p.Rule
+			p.SetName(fmt.Sprintf("%s-%d", g.Name, i))
 			all = append(all, p)
 		}
 	}

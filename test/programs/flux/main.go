@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/fluxcd/cli-utils/pkg/kstatus/polling"
 	"github.com/fluxcd/pkg/ssa"
 	"github.com/fluxcd/pkg/ssa/normalize"
 	ssautil "github.com/fluxcd/pkg/ssa/utils"
@@ -55,9 +56,16 @@ func apply(ctx context.Context, kubeconfig, namespace string) error {
 		return fmt.Errorf("reading the objects: %w", err)
 	}
 	for _, o := range objects {
-		o.SetNamespace(namespace)
+		namespaced, err := api.IsObjectNamespaced(o)
+		if err != nil {
+			return fmt.Errorf("discovering the kind: %w", err)
+		}
+		if namespaced {
+			o.SetNamespace(namespace)
+		}
 	}
-	manager := ssa.NewResourceManager(api, nil, ssa.Owner{Field: controllerName, Group: group})
+	poller := polling.NewStatusPoller(api, api.RESTMapper(), polling.Options{}) // waits for CRDs before their objects
+	manager := ssa.NewResourceManager(api, poller, ssa.Owner{Field: controllerName, Group: group})
 	manager.SetOwnerLabels(objects, "web", namespace)
 	if err := normalize.UnstructuredList(objects); err != nil {
 		return fmt.Errorf("normalizing the objects: %w", err)

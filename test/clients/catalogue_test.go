@@ -1,0 +1,110 @@
+package clients_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/test/objects"
+	"github.com/ownership-handoff/handoff/test/packs"
+)
+
+// manifests is what a client applies: objects of several kinds.
+type manifests []*unstructured.Unstructured
+
+func (m manifests) String() string {
+	var b strings.Builder
+	for _, o := range m {
+		text, err := yaml.Marshal(o.Object)
+		if err != nil {
+			panic(err) // it was read from YAML
+		}
+		fmt.Fprintf(&b, "---\n%s", text)
+	}
+	return b.String()
+}
+
+// allPacks writes a configuration with all packs of the catalogue.
+func allPacks(folder string) (file string, err error) {
+	file = filepath.Join(folder, "packs.yaml")
+	text := fmt.Sprintf("apiVersion: %s\nkind: %s\npacks: [%s]\n", config.APIVersion, config.Kind, strings.Join(config.Packs(), ", "))
+	return file, os.WriteFile(file, []byte(text), 0o600)
+}
+
+// installKinds installs the kinds of the catalogue that the API server does not serve, after those of the programs that are played.
+func installKinds() error {
+	if suite.all {
+		for _, install := range []func() error{suite.argocd, suite.keda, suite.rollouts} {
+			if err := install(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := installIstio(); err != nil {
+		return err
+	}
+	all, err := packs.Read(suite.root)
+	if err != nil {
+		return err
+	}
+	for name, crd := range packs.Missing(suite.api.RESTMapper(), all) {
+		if err := install(crd, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestEveryClientKeepsTheCatalogue plays the catalogue with each client. Without handoff, fields lose what their controllers have written.
+func TestEveryClientKeepsTheCatalogue(t *testing.T) {
+	t.Parallel()
+	for _, by := range appliers() {
+		t.Run(by.name, func(t *testing.T) {
+			t.Parallel()
+			playable(t, by.by, by.ci)
+			without := newNamespace(t, false).catalogue(by)
+			with := newNamespace(t, true).catalogue(by)
+			isRefused := by.name == "Helm 4, as it comes" // which conflicts with the controllers before any webhook is called
+			if isRefused != (len(without) == 0) || len(with) > 0 {
+				t.Errorf("lost without handoff: %q; with it: %q", without, with)
+			}
+		})
+	}
+}
+
+// catalogue applies all manifests of the catalogue, plays the writes of their controllers, applies the manifests again, and returns the
+// entries whose fields have lost the controllers' values.
+func (n *namespace) catalogue(by *applier) (lost []string) {
+	n.Helper()
+	n.must(suite.kinds())
+	all, err := packs.Read(suite.root)
+	n.must(err)
+	applied := make(manifests, len(all))
+	for i, e := range all {
+		applied[i], _, err = e.In(suite.api, n.name, map[bool]string{false: "off", true: "enforce"}[n.handoff])
+		n.must(err)
+	}
+	n.must(by.create(n, applied))
+	for i, e := range all {
+		for _, w := range e.Writes {
+			n.must(w.Play(n.Context(), suite.api, applied[i]))
+		}
+	}
+	if err := by.apply(n, applied); err != nil && !strings.Contains(err.Error(), "conflict with") {
+		n.Fatal(err)
+	}
+	for i, e := range all {
+		o, err := packs.Live(n.Context(), suite.api, applied[i])
+		n.must(err)
+		if objects.JSONPath(n.T, o, e.Field) != e.Kept {
+			lost = append(lost, e.Rule+": "+e.Entry)
+		}
+	}
+	return lost
+}
