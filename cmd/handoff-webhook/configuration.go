@@ -12,9 +12,8 @@ import (
 
 // inForce is a configuration in the forms that the parts use.
 type inForce struct {
-	configuration config.HandoffConfiguration
-	settings      webhook.Settings
-	scalers       []scale.Kind
+	settings webhook.Settings
+	scalers  []scale.Kind
 }
 
 // configuration follows the file of --config. Until the file has been valid, the defaults apply.
@@ -47,7 +46,6 @@ func newConfiguration(file string, log logr.Logger) (c *configuration, err error
 }
 
 func inForceOf(parsed config.HandoffConfiguration) (c inForce, err error) {
-	c.configuration = parsed
 	c.settings = webhook.Settings{Managers: parsed.Managers(), Version: version + ", configuration " + parsed.Hash()}
 	if c.settings.Rules, err = parsed.ParsedRules(); err != nil {
 		return c, err

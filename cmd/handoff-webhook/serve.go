@@ -53,10 +53,6 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	o.serving.MaxBody, o.serving.Log, o.serving.Registerer = webhook.MaxBody, log.WithName("serving"), metrics.Registry
 	server := serving.New(o.serving, handler)
 	checks := append(server.Checks(), serving.Check{Name: "caches", Ready: state.Check}, configuration.check())
-	kinds, err := logUnknownKinds(restConfig, configuration.current, log.WithName("configuration"))
-	if err != nil {
-		return err
-	}
 	if o.selfSigned {
 		o.certs.Dir, o.certs.Log = o.serving.CertDir, log.WithName("self-signed")
 		keeper, err := certs.New(restConfig, o.certs)
@@ -73,7 +69,7 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 		mounted.Follow(ctx, configuration.file.Reload)
 		return nil
 	}
-	return run(ctx, server.Run, append(parts, mgr.Start, kinds, guard.Run, probes, reload))
+	return run(ctx, server.Run, append(parts, mgr.Start, guard.Run, probes, reload))
 }
 
 // detectDeadConnections makes client-go ping an idle connection to the API server after 5 seconds, with a timeout of 5 seconds;
