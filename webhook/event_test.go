@@ -51,24 +51,14 @@ func TestEventsContainNoTextFromTheReview(t *testing.T) {
 
 // configMap is a review in which an apply drops fields that a manager has set.
 func configMap(manager string, keys ...string) string {
-	data, set := make([]string, 0, len(keys)), make([]string, 0, len(keys))
-	for _, key := range keys {
-		data = append(data, fmt.Sprintf("%q:%q", key, "mine"))
-		set = append(set, fmt.Sprintf("%q:{}", "f:"+key))
+	data, set := make([]string, len(keys)), make([]string, len(keys))
+	for i, key := range keys {
+		data[i], set[i] = fmt.Sprintf(`%q:"V"`, key), fmt.Sprintf("%q:{}", "f:"+key)
 	}
-	entries := fmt.Sprintf(`[{"manager":%q,"operation":"Update","apiVersion":"v1","time":"2026-01-01T00:00:01Z","fieldsType":"FieldsV1",`+
-		`"fieldsV1":{"f:data":{%s}}}]`, manager, strings.Join(set, ","))
-	lastApplied := func(data string) string {
-		return fmt.Sprintf("%q", `{"apiVersion":"v1","data":{`+data+`},"kind":"ConfigMap","metadata":{"name":"web"}}`)
-	}
-	object := func(applied, data string) string {
-		return fmt.Sprintf(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","namespace":"shop","uid":"object-uid","annotations":`+
-			`{"kubectl.kubernetes.io/last-applied-configuration":%s},"managedFields":%s},"data":{%s}}`, applied, entries, data)
-	}
-	was := strings.ReplaceAll(strings.Join(data, ","), "mine", "manifest's")
-	return fmt.Sprintf(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","operation":"UPDATE",`+
-		`"kind":{"group":"","version":"v1","kind":"ConfigMap"},"namespace":"shop","name":"web","options":{"fieldManager":"kubectl-client-side-apply"},`+
-		`"object":%s,"oldObject":%s}}`, object(lastApplied(""), ""), object(lastApplied(was), strings.Join(data, ",")))
+	return grown{
+		was: `"data":{` + strings.Join(data, ",") + "}", is: `"data":{}`,
+		before: []string{entry(manager, "Update", early, `{"f:data":{`+strings.Join(set, ",")+`}}`, "")},
+	}.body()
 }
 
 // TestOneEventReportsTheKeptFields verifies that an Event is neither one for each field nor about the first alone, and that what a

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-logr/logr/funcr"
 	"github.com/prometheus/client_golang/prometheus"
+	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
 	admissionv1 "k8s.io/api/admission/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/document"
 	"github.com/ownership-handoff/handoff/webhook"
 )
 
@@ -200,4 +202,42 @@ func (s *server) logged() string {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return s.log.String()
+}
+
+func pathOf(elements ...any) fieldpath.Path { return fieldpath.MakePathOrDie(elements...) }
+
+// lastAppliedIn returns the last-applied annotation of an object, "" for none.
+func lastAppliedIn(object map[string]any) string {
+	text, _ := document.Get(object, pathOf("metadata", "annotations", lastApplied))
+	value, _ := text.(string)
+	return value
+}
+
+func sameJSON(a, b any) bool { return encode(a) == encode(b) }
+
+func unmarshal(tb testing.TB, text string) map[string]any {
+	tb.Helper()
+	var object map[string]any
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		tb.Fatalf("%v: %s", err, text)
+	}
+	return object
+}
+
+// unmarshalOrNil returns nil for what is not the JSON of an object.
+func unmarshalOrNil(text string) map[string]any {
+	var object map[string]any
+	if json.Unmarshal([]byte(text), &object) != nil {
+		return nil
+	}
+	return object
+}
+
+func applyPatch(object string, patch []byte) (string, error) {
+	operations, err := jsonpatchv4.DecodePatch(patch)
+	if err != nil {
+		return "", err
+	}
+	patched, err := operations.Apply([]byte(object))
+	return string(patched), err
 }

@@ -25,21 +25,21 @@ func leastTime(t *testing.T, work func()) time.Duration {
 	t.Helper()
 	var least time.Duration
 	for range 3 {
-		begin := used(t)
+		begin := Used(t)
 		work()
-		if took := used(t) - begin; least == 0 || took < least {
+		if took := Used(t) - begin; least == 0 || took < least {
 			least = took
 		}
 	}
 	return least
 }
 
-// used returns the CPU time of this process, which does not depend on other processes.
-func used(t *testing.T) time.Duration {
-	t.Helper()
+// Used returns the CPU time of this process, which does not depend on other processes.
+func Used(tb testing.TB) time.Duration {
+	tb.Helper()
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
