@@ -48,11 +48,3 @@ func TestOnlyClientsOfTheClientCAAreServed(t *testing.T) {
 		t.Errorf("the rejected connection is not logged:\n%s", tail(s.process.Log()))
 	}
 }
-
-func TestWithoutTheClientCAFileItIsNotReady(t *testing.T) {
-	t.Parallel()
-	n := newNamespace(t, "enforce")
-	missing := filepath.Join(t.TempDir(), "ca.crt")
-	s := startServer(n, cluster.Plane.Kubeconfig, "--client-ca="+missing)
-	s.said("[-]client-ca: ", missing, "no such file", "all clients are rejected")
-}

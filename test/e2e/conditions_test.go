@@ -50,9 +50,9 @@ func TestMatchConditionsDoNotFail(t *testing.T) {
 	manifest := func(replicas, image string) string {
 		return deployment(replicas, image) + "        env:\n" + env.String()
 	}
-	large.applyServerSide(manifest("3", "app:1")) // too large for client-side apply: annotations are limited to 256 KiB
+	large.apply(manifest("3", "app:1"), serverSide()...) // too large for client-side apply: annotations are limited to 256 KiB
 	large.autoscale("7")
-	r := large.applyServerSide(manifest("3", "app:2"))
+	r := large.apply(manifest("3", "app:2"), serverSide()...)
 	large.wantWarnings(r, keptReplicas(7, "HorizontalPodAutoscaler/web")...)
 	large.wantReplicas(7)
 

@@ -22,16 +22,6 @@ const (
 	resources     = `{"spec":{"template":{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"50m"}}}]}}}}`
 )
 
-// resized applies a manifest with a rule for the resources of its containers, which a controller then sets: the cpu is 50m. It
-// returns the manifest.
-func (n *namespace) resized() string {
-	n.Helper()
-	manifest := ruled(".spec.template.spec.containers[*].resources", deployment("3", "app:1"))
-	n.apply(manifest)
-	n.kubectl("patch", "deployment", "web", "--field-manager=vpa", "-p", resources)
-	return manifest
-}
-
 // cpu is the JSONPath of what resources sets, and cpuPath its path in managedFields.
 const cpu = ".spec.template.spec.containers[0].resources.requests.cpu"
 

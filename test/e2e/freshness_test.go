@@ -9,9 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
-
 	"github.com/ownership-handoff/handoff/test/proxy"
 )
 
@@ -25,23 +22,6 @@ func behindTCP(t *testing.T) (kubeconfig string, p *proxy.TCP) {
 	}
 	p = proxy.StartTCP(t, server.Host)
 	return servedAt(t, cluster.Plane.Kubeconfig, "https://"+p.Address), p
-}
-
-// behindHTTP returns a kubeconfig for an HTTP proxy with the administrator's credentials.
-func behindHTTP(t *testing.T) (kubeconfig string, p *proxy.HTTP) {
-	t.Helper()
-	localOnly(t)
-	p = proxy.StartHTTP(t, cluster.Plane.Config)
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	config := clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{"proxy": {Server: p.URL}},
-		Contexts:       map[string]*clientcmdapi.Context{"proxy": {Cluster: "proxy"}},
-		CurrentContext: "proxy",
-	}
-	if err := clientcmd.WriteToFile(config, file); err != nil {
-		t.Fatal(err)
-	}
-	return file, p
 }
 
 // servedAt returns a copy of a kubeconfig with another server address.
@@ -78,90 +58,63 @@ func applied(namespace string) string {
 }
 
 // TestAPodWithoutTheAPIServerBecomesNotReady verifies that a pod with stale caches is not ready within 30 seconds, decides
-// with its last known state, warns, exports a metric, and becomes ready again without a restart.
+// with its last known state, warns, exports a metric, and becomes ready again without a restart. TestFactsReportStaleWatches in
+// webhook/cluster has other ways to lose the API server.
 func TestAPodWithoutTheAPIServerBecomesNotReady(t *testing.T) {
 	t.Parallel()
-	tcpConfig, tcp := behindTCP(t)
-	httpConfig, watches := behindHTTP(t)
-	for sentence, c := range map[string]struct {
-		kubeconfig     string
-		lose, findBack func()
-	}{
-		"a proxy forwards nothing":   {tcpConfig, tcp.Silence, tcp.Pass},
-		"a proxy makes watches hang": {httpConfig, watches.SilenceWatches, watches.Pass},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			t.Parallel()
-			n := newAutoscaled(t, "--server-side", "--force-conflicts")
-			s := startServer(n, c.kubeconfig)
-			s.ready()
-			review := func() (kept bool, warnings string) {
-				response, err := s.post(applied(n.name))
-				if err != nil || !response.Allowed {
-					t.Fatalf("got %+v, %v", response, err)
-				}
-				return len(response.Patch) > 0, strings.Join(response.Warnings, "\n")
-			}
-			s.eventually("the autoscaler is known", func() bool { kept, _ := review(); return kept })
-			if _, warnings := review(); strings.Contains(warnings, "cluster state") {
-				t.Errorf("before: %s", warnings)
-			}
-			c.lose()
-			lost := time.Now()
-			for status := http.StatusOK; status == http.StatusOK; time.Sleep(100 * time.Millisecond) {
-				if status, _ = s.get("/readyz"); time.Since(lost) > 30*time.Second {
-					t.Fatal("the pod is still ready after 30 seconds")
-				}
-			}
-			s.said("[-]caches: ", "namespaces have been stale since ")
-			if kept, warnings := review(); !kept || !strings.HasPrefix(warnings, "handoff: cluster state is ") {
-				t.Errorf("while it is stale: kept %t, %s", kept, warnings)
-			}
-			if !s.metricHas(`handoff_cache_age_seconds{resource="namespaces"} `) {
-				t.Error("there is no metric of the caches' age")
-			}
-			if !strings.Contains(s.process.Log(), "namespaces have been stale since") {
-				t.Error("the log does not report the stale caches")
-			}
-			c.findBack()
-			s.waitReady()
-			if kept, warnings := review(); !kept || strings.Contains(warnings, "cluster state") {
-				t.Errorf("when it is back: kept %t, %s", kept, warnings)
-			}
-		})
+	kubeconfig, connection := behindTCP(t)
+	n := newAutoscaled(t, serverSide()...)
+	s := startServer(n, kubeconfig)
+	s.ready()
+	review := func() (kept bool, warnings string) {
+		response, err := s.post(applied(n.name))
+		if err != nil || !response.Allowed {
+			t.Fatalf("got %+v, %v", response, err)
+		}
+		return len(response.Patch) > 0, strings.Join(response.Warnings, "\n")
+	}
+	s.eventually("the autoscaler is known", func() bool { kept, _ := review(); return kept })
+	if _, warnings := review(); strings.Contains(warnings, "cluster state") {
+		t.Errorf("before: %s", warnings)
+	}
+	connection.Silence()
+	lost := time.Now()
+	for status := http.StatusOK; status == http.StatusOK; time.Sleep(100 * time.Millisecond) {
+		if status, _ = s.get("/readyz"); time.Since(lost) > 30*time.Second {
+			t.Fatal("the pod is still ready after 30 seconds")
+		}
+	}
+	s.said("[-]caches: ", "namespaces have been stale since ")
+	if kept, warnings := review(); !kept || !strings.HasPrefix(warnings, "handoff: cluster state is ") {
+		t.Errorf("while it is stale: kept %t, %s", kept, warnings)
+	}
+	if !s.metricHas(`handoff_cache_age_seconds{resource="namespaces"} `) {
+		t.Error("there is no metric of the caches' age")
+	}
+	if !strings.Contains(s.process.Log(), "namespaces have been stale since") {
+		t.Error("the log does not report the stale caches")
+	}
+	connection.Pass()
+	s.waitReady()
+	if kept, warnings := review(); !kept || strings.Contains(warnings, "cluster state") {
+		t.Errorf("when it is back: kept %t, %s", kept, warnings)
 	}
 }
 
 // TestAPodThatStartsBeforeTheAPIServerWaits verifies that the pod does not exit and becomes ready without a restart.
 func TestAPodThatStartsBeforeTheAPIServerWaits(t *testing.T) {
 	t.Parallel()
-	tcpConfig, tcp := behindTCP(t)
-	signingConfig, signing := behindTCP(t)
-	httpConfig, refusing := behindHTTP(t)
-	for sentence, c := range map[string]struct {
-		kubeconfig     string
-		lose, findBack func()
-		want           string
-		args           []string
-	}{
-		"the API server does not respond": {tcpConfig, tcp.Silence, tcp.Pass, "did not answer", nil},
-		"the user is unknown": {
-			httpConfig, func() { refusing.Refuse(http.StatusUnauthorized) }, refusing.Pass, "provide credentials", nil,
-		},
-		"the API server does not respond, self-signed": {
-			signingConfig, signing.Cut, signing.Pass, "did not answer", []string{"--self-signed", "--namespace=default"},
-		},
-	} {
+	for sentence, args := range map[string][]string{"with a certificate": nil, "self-signed": {"--self-signed", "--namespace=default"}} {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
-			c.lose()
+			kubeconfig, connection := behindTCP(t)
+			connection.Silence()
 			n := newNamespace(t, "enforce")
-			names := []string{"--self-signed-secret=" + n.name, "--webhook-configuration=" + n.name}
-			s := startServer(n, c.kubeconfig, append(c.args, names...)...)
-			s.said("[-]caches: ", "are not listed yet: ", c.want)
-			c.findBack()
+			s := startServer(n, kubeconfig, append(args, "--self-signed-secret="+n.name, "--webhook-configuration="+n.name)...)
+			s.said("[-]caches: ", "are not listed yet: ", "did not answer")
+			connection.Pass()
 			s.eventually("its caches are filled", func() bool { status, _ := s.get("/readyz/caches"); return status == http.StatusOK })
-			if c.args == nil {
+			if args == nil {
 				s.ready()
 			}
 		})

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -111,14 +110,9 @@ func TestTheGuardLetsOthersPass(t *testing.T) {
 // sentBy is a patch by a client without a field manager.
 func sentBy(agent string) step {
 	return did(func(n *namespace) {
-		config := rest.CopyConfig(cluster.Plane.Config)
-		config.UserAgent, config.WarningHandlerWithContext = agent, rest.NoWarnings{}
-		config.Impersonate = rest.ImpersonationConfig{UserName: "system:kube-scheduler", Groups: []string{"system:masters"}}
-		as, err := client.New(config, client.Options{})
-		if err == nil {
-			err = as.Patch(n.Context(), n.object(), client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"replicas":9}}`)))
-		}
-		if err != nil {
+		n.Helper()
+		patch := client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"replicas":9}}`))
+		if err := n.scheduler(agent).Patch(n.Context(), n.object(), patch); err != nil {
 			n.Fatal(err)
 		}
 	})

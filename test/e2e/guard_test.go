@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	"github.com/ownership-handoff/handoff/test/objects"
@@ -49,17 +52,38 @@ func installGuard(ctx context.Context) error {
 // withoutWebhook are the flags of an apply that the webhook ignores, because it is one of the scheduler's.
 var withoutWebhook = []string{"--as=system:kube-scheduler", "--as-group=system:masters"}
 
-// guarded makes the guard apply to the namespace, and waits until it keeps the replicas of another object.
+// scheduler returns a client whose writes the webhook ignores as well.
+func (n *namespace) scheduler(agent string) client.Client {
+	n.Helper()
+	config := rest.CopyConfig(cluster.Plane.Config)
+	config.UserAgent, config.WarningHandlerWithContext = agent, rest.NoWarnings{}
+	config.Impersonate = rest.ImpersonationConfig{UserName: "system:kube-scheduler", Groups: []string{"system:masters"}}
+	api, err := client.New(config, client.Options{})
+	if err != nil {
+		n.Fatal(err)
+	}
+	return api
+}
+
+// guarded makes the guard apply to the namespace, and waits until it keeps replicas that a manifest of another object drops.
 func guarded() step {
 	return did(func(n *namespace) {
 		n.Helper()
 		n.kubectl("label", "namespace", n.name, "e2e-guard=")
-		probe := strings.Replace(labeledMode("enforce"), "name: web", "name: probe", 1)
-		n.apply(probe, withoutWebhook...)
-		n.eventually("the guard is in effect", func() bool {
-			dryRun := append([]string{"--dry-run=server", "-o", "jsonpath={.spec.replicas}"}, withoutWebhook...)
-			return n.apply(strings.Replace(probe, "\n  replicas: 3", "", 1), dryRun...).stdout == "3"
-		})
+		probe, api := decoded(n, labeledMode("enforce")), n.scheduler("")
+		probe.SetName("probe")
+		probe.SetNamespace(n.name)
+		apply := func(o *unstructured.Unstructured, options ...client.PatchOption) int64 {
+			n.Helper()
+			//nolint:staticcheck // the object is unstructured
+			if err := api.Patch(n.Context(), o, client.Apply, append(options, client.FieldOwner("kustomize-controller"))...); err != nil {
+				n.Fatal(err)
+			}
+			return replicasOf(n, o)
+		}
+		apply(probe.DeepCopy())
+		unstructured.RemoveNestedField(probe.Object, "spec", "replicas")
+		n.eventually("the guard is in effect", func() bool { return apply(probe.DeepCopy(), client.DryRunAll) == 3 })
 	})
 }
 

@@ -34,14 +34,13 @@ func lastAppliedOf(spec string) string {
 	return `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"NAMESPACE"},"spec":` + spec + `}`
 }
 
-// TestUnreadableAnnotationsDoNotScale verifies that replicas stay when last-applied, of the live or the incoming object, is not a
+// TestUnreadableAnnotationsDoNotScale verifies, as TestTheScaleFieldAlone in webhook does for many more texts, that replicas stay when last-applied, of the live or the incoming object, is not a
 // manifest.
 func TestUnreadableAnnotationsDoNotScale(t *testing.T) {
 	t.Parallel()
 	all := map[string]scenario{}
 	for name, text := range map[string]string{
-		"empty": "", "null": "null", "broken": "{broken", "a list": "[]", "a string": `"x"`, "deep": strings.Repeat("[", 20_000),
-		"duplicate keys": `{"spec":{"replicas":3},"spec":{"replicas":9}}`,
+		"empty": "", "broken": "{broken", "deep": strings.Repeat("[", 20_000), "duplicate keys": `{"spec":{"replicas":3},"spec":{"replicas":9}}`,
 	} {
 		all[name+", in the live object, under an HPA"] = scenario{steps: []step{
 			applies(deployment("3", "app:1")), autoscaledTo(7), annotated(text),
@@ -105,37 +104,21 @@ func TestReplicasDoNotShareTheFateOfOtherFields(t *testing.T) {
 		manyRules[i] = fmt.Sprintf(".spec.template.spec.containers[*].env[*].a%d", i)
 	}
 	broken := map[string]func(manifest string) string{
-		"a rule without a dot":  func(m string) string { return ruled("spec.replicas", m) },
 		"a rule that is broken": func(m string) string { return ruled(`.spec.template.spec.containers[name="`, m) },
-		"an empty rule":         func(m string) string { return ruled(" , ,", m) },
 		"a rule of everything":  func(m string) string { return ruled(".metadata, .spec, .status", m) },
-		"a rule of 90,000 brackets": func(m string) string {
-			return ruled(".spec"+strings.Repeat("[*]", 30_000), m)
-		},
 		"2,000 rules of 1,000 variables": func(m string) string {
 			return manyVariables(ruled(strings.Join(manyRules, ","), m), 1000, "x")
 		},
-		"an unknown mode": func(m string) string {
-			return withAnnotation("ownership-handoff.io/unknown", strings.Repeat("x", 100_000), m)
-		},
 	}
-	for side, args := range map[string][]string{"client-side": nil, "server-side": serverSide()} {
-		t.Run(side, func(t *testing.T) {
-			t.Parallel()
-			all := map[string]scenario{}
-			for name, of := range broken {
-				all[name] = scenario{steps: []step{
-					applies(of(deployment("3", "app:1"))), autoscaledTo(7),
-					patchedBy("my-operator", `{"spec":{"minReadySeconds":5}}`),
-					applies(of(deployment("3", "app:2"))).replicas(7),
-					applies(of(deployment("", "app:2"))).replicas(7),
-				}}
-				all[name+", dropped by its only manager"] = scenario{steps: []step{
-					applies(of(deployment("7", "app:1"))),
-					applies(of(deployment("", "app:2"))).replicas(7),
-				}}
-			}
-			play(t, all, args...)
-		})
+	all := map[string]scenario{}
+	for name, of := range broken {
+		all[name] = scenario{steps: []step{
+			applies(of(deployment("3", "app:1"))), autoscaledTo(7), patchedBy("my-operator", `{"spec":{"minReadySeconds":5}}`),
+			applies(of(deployment("3", "app:2"))).replicas(7), applies(of(deployment("", "app:2"))).replicas(7),
+		}}
+		all[name+", dropped by its only manager"] = scenario{steps: []step{
+			applies(of(deployment("7", "app:1"))), applies(of(deployment("", "app:2"))).replicas(7),
+		}}
 	}
+	playBy(t, bothSides(), all)
 }

@@ -12,42 +12,12 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// withAnnotation returns a manifest of an object web with an annotation.
-func withAnnotation(name, value, manifest string) string {
-	return strings.Replace(manifest, "  name: web\n", "  name: web\n  annotations: {"+name+": '"+value+"'}\n", 1)
-}
-
 // with returns a Deployment with a line of its spec.
 func with(line, manifest string) string {
 	return strings.Replace(manifest, "spec:\n", "spec:\n  "+line+"\n", 1)
 }
 
-const (
-	offAtZero = "kept .spec.replicas=0, HorizontalPodAutoscaler/web is off at 0; start it with kubectl scale"
-	handBack  = "to hand replicas back to the manifest, apply again after deleting the autoscaler"
-)
-
-// TestZeroBelongsToTheLastOneWhoDeclaredIt verifies that a manifest that declares 0 also starts the workload.
-func TestZeroBelongsToTheLastOneWhoDeclaredIt(t *testing.T) {
-	t.Parallel()
-	withScalers(t)
-	playBy(t, bothSides(), map[string]scenario{
-		"the manifest confirms the 0 of kubectl scale": {steps: []step{
-			applies(deployment("3", "app:1")),
-			autoscaledTo(7),
-			runs("scale", "deployment", "web", "--replicas=0"),
-			applies(deployment("0", "app:1")).replicas(0).warns().twice(),
-			applies(deployment("3", "app:2")).replicas(3).warns(),
-		}},
-		"the manifest confirms the 0 of kubectl create": {steps: []step{
-			did(func(n *namespace) { n.must(n.run(deployment("0", "app:1"), "create", "-f", "-")) }),
-			runs("autoscale", "deployment", "web", "--min=1", "--max=20"),
-			did((*namespace).informed),
-			applies(deployment("0", "app:1")).replicas(0).warns(),
-			applies(deployment("3", "app:1")).replicas(3).warns(),
-		}},
-	})
-}
+const handBack = "to hand replicas back to the manifest, apply again after deleting the autoscaler"
 
 // TestAControllerThatScalesToZeroStaysTheOwner verifies a rule on the scale field. A write of 0 through /scale removes the
 // controller's managedFields entry, and its later writes add none.
@@ -379,11 +349,11 @@ func TestAScalerThatIsBeingDeletedOwnsNothing(t *testing.T) {
 		"a ScaledObject with a finalizer": {steps: []step{
 			applies(deployment("3", "app:1")),
 			did(func(n *namespace) { n.apply(finalized) }),
-			did(func(n *namespace) { n.known(true) }),
+			knows(true),
 			scaledBy("keda-operator", 7),
 			applies(deployment("3", "app:1")).replicas(7),
 			runs("delete", "scaledobject", "web", "--wait=false"),
-			did(func(n *namespace) { n.known(false) }),
+			knows(false),
 			applies(deployment("3", "app:2")).replicas(3).warns(),
 			runs("patch", "scaledobject", "web", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`),
 		}},
@@ -392,46 +362,9 @@ func TestAScalerThatIsBeingDeletedOwnsNothing(t *testing.T) {
 			autoscaledTo(7),
 			runs("patch", "hpa", "web", "--type=merge", "-p", `{"metadata":{"finalizers":["e2e.example.com/none"]}}`),
 			runs("delete", "hpa", "web", "--wait=false"),
-			did(func(n *namespace) { n.known(false) }),
+			knows(false),
 			applies(deployment("3", "app:2")).replicas(3).warns(),
 			runs("patch", "hpa", "web", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`),
-		}},
-	})
-}
-
-// TestHandoffsOwnLabelAndAnnotationsAreNeverKept verifies that a manifest can drop them although a user has changed them.
-func TestHandoffsOwnLabelAndAnnotationsAreNeverKept(t *testing.T) {
-	t.Parallel()
-	labeled := withMetadata("labels: {ownership-handoff.io/mode: enforce}", deployment("3", "app:1"))
-	play(t, map[string]scenario{
-		"the label": {steps: []step{
-			applies(labeled),
-			runs("label", "--overwrite", "deployment", "web", ownership.ModeAnnotation+"=warn"),
-			applies(deployment("3", "app:1")).value(".metadata.labels", ""),
-		}},
-		"the rules": {steps: []step{
-			applies(ruled(".spec.paused", deployment("3", "app:1"))),
-			runs("annotate", "--overwrite", "deployment", "web", "ownership-handoff.io/controller-fields=.spec.minReadySeconds"),
-			applies(deployment("3", "app:1")).value(`.metadata.annotations.ownership-handoff\.io/controller-fields`, ""),
-		}},
-	})
-}
-
-func TestOneCommitRemovesTheAutoscalerAndSetsReplicas(t *testing.T) {
-	t.Parallel()
-	playBy(t, bothSides(), map[string]scenario{
-		"the apply comes before the deletion": {steps: []step{
-			applies(deployment("", "app:1")),
-			autoscaledTo(7),
-			applies(deployment("2", "app:1")).replicas(7).warns(keptReplicas(7, "HorizontalPodAutoscaler/web")...),
-			runs("delete", "hpa", "web"),
-			did(func(n *namespace) { n.known(false) }),
-			applies(deployment("2", "app:1")).replicas(2).warns(),
-		}},
-		"the live number has nothing to hand back": {steps: []step{
-			applies(deployment("", "app:1")),
-			autoscaledTo(7),
-			applies(deployment("7", "app:1")).replicas(7).warns(keptReplicas(7, "HorizontalPodAutoscaler/web")[0]),
 		}},
 	})
 }
@@ -439,13 +372,11 @@ func TestOneCommitRemovesTheAutoscalerAndSetsReplicas(t *testing.T) {
 // TestAppliersInTurn verifies that a keep leaves every managedFields entry but the sender's own as it was.
 func TestAppliersInTurn(t *testing.T) {
 	t.Parallel()
-	argo := func(manifest string) step {
-		return did(func(n *namespace) { n.apply(manifest, "--field-manager=argocd-controller") })
-	}
+	argo := func(manifest string) step { return applies(manifest, "--field-manager=argocd-controller") }
 	flux := func(manifest string) step {
 		return did(func(n *namespace) { n.appliedBy("kustomize-controller", string(jsonOf(n, manifest))) })
 	}
-	kubectl := func(manifest string) step { return did(func(n *namespace) { n.applyServerSide(manifest) }) }
+	kubectl := func(manifest string) step { return applies(manifest, serverSide()...) }
 	entriesStay := func(sender string, p step) step {
 		return step{do: func(s stage) result {
 			s.Helper()
@@ -556,6 +487,11 @@ func TestWarningsOfRemovedFieldsAreTrueAndHelp(t *testing.T) {
 		"handoff's own label, which a person set": {steps: []step{
 			applies(labels("team: a")), label(ownership.ModeLabel + "=enforce"),
 			applies(app("", "")).warns("removed .metadata.labels.ownership-handoff.io/mode, set by kubectl-label; set it in the manifest to keep it"),
+		}},
+		"handoff's own annotation, which a person changed": {steps: []step{
+			applies(ruled(".spec.paused", deployment("3", "app:1"))),
+			runs("annotate", "--overwrite", "deployment", "web", "ownership-handoff.io/controller-fields=.spec.minReadySeconds"),
+			applies(deployment("3", "app:1")).value(`.metadata.annotations.ownership-handoff\.io/controller-fields`, ""),
 		}},
 		"a key of a Secret that the manifest sets in stringData": {steps: []step{
 			applies(data("Secret", "data: {pw: YQ==}\n")),

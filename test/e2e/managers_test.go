@@ -137,6 +137,15 @@ func TestControllersThatOwnReplicas(t *testing.T) {
 			scaled8,
 			applies(deployment("3", "app:1")).replicas(3), // the manifest owns replicas again: the annotation is removed
 		}},
+		// Without a rule, a server-side apply of nothing but replicas is not a manifest either: this is how an operator sets 0 at night.
+		"by an operator that applies only replicas": {steps: []step{
+			applies(deployment("3", "app:1")), autoscaledTo(7),
+			did(func(n *namespace) {
+				n.appliedBy("sleeper", `{"apiVersion":"apps/v1","kind":"Deployment","spec":{"replicas":0}}`)
+			}).replicas(0),
+			applies(deployment("3", "app:1")).replicas(0).managers("sleeper/Apply").twice(), // the autoscaler owns it, and does not scale from 0
+			autoscalerDeleted(), applies(deployment("", "app:1")).replicas(0), // row 3
+		}},
 		"not by an invalid path": {steps: []step{
 			applies(rule("spec.replicas")), scaled8,
 			applies(rule("spec.replicas")).replicas(3).

@@ -39,9 +39,9 @@ func newNamespace(t *testing.T, mode string) *namespace {
 	}
 }
 
-// isPreviewed matches the tests that compare each apply with its preview: those of the decision table, each row, unit and scaler of
-// which an apply can meet. TestGeneratedPreviewsMatchKubectlApply in test/plugin compares others.
-var isPreviewed = regexp.MustCompile(`Rows?[A-Z1-9]|Units|Scalers|Zero|Preview`)
+// isPreviewed matches the tests that compare each apply with its preview: those of the decision table and of the units.
+// TestGeneratedPreviewsMatchKubectlApply in test/plugin compares others.
+var isPreviewed = regexp.MustCompile(`Rows?[A-Z1-9]|Units|Preview`)
 
 // newAutoscaled creates a namespace in mode enforce, with a Deployment that was applied with three replicas and that an autoscaler
 // has scaled to 7. The arguments are those of the apply.
@@ -86,6 +86,9 @@ func (n *namespace) run(stdin string, args ...string) result {
 func (n *namespace) runAs(env []string, stdin string, args ...string) result {
 	n.Helper()
 	previewed := n.preview(stdin, args)
+	if previewed != nil && !slices.Contains(args, "-o") {
+		args = append(args, "-o", "json")
+	}
 	ctx := context.WithoutCancel(n.Context()) // which ends before the functions of Cleanup are called
 	cmd := exec.CommandContext(ctx, cluster.Plane.Kubectl, append([]string{"--namespace", n.name}, args...)...)
 	cmd.Env = append(os.Environ(), env...)
@@ -98,7 +101,7 @@ func (n *namespace) runAs(env []string, stdin string, args ...string) result {
 	}
 	r := result{stdout: stdout.String(), stderr: stderr.String(), err: err}
 	if previewed != nil {
-		previewed.check(r, args)
+		n.compared(previewed, r)
 	}
 	return r
 }
@@ -125,12 +128,6 @@ func (n *namespace) replace(manifest string) result {
 func (n *namespace) apply(manifest string, args ...string) result {
 	n.Helper()
 	return n.must(n.run(manifest, append([]string{"apply", "-f", "-"}, args...)...))
-}
-
-// applyServerSide applies with --force-conflicts, as a pipeline does.
-func (n *namespace) applyServerSide(manifest string) result {
-	n.Helper()
-	return n.apply(manifest, serverSide()...)
 }
 
 // appliedBy runs a server-side apply as a controller does. kubectl would migrate the managedFields of client-side applies.
@@ -192,16 +189,10 @@ func (n *namespace) wantReplicas(want int64) {
 	}
 }
 
-// lastApplied returns the last-applied annotation of the object web.
-func (n *namespace) lastApplied() string {
-	n.Helper()
-	return n.object().GetAnnotations()[ownership.LastAppliedAnnotation]
-}
-
 // wantLastApplied checks whether last-applied contains a text.
 func (n *namespace) wantLastApplied(part string, want bool) {
 	n.Helper()
-	if text := n.lastApplied(); strings.Contains(text, part) != want {
+	if text := n.object().GetAnnotations()[ownership.LastAppliedAnnotation]; strings.Contains(text, part) != want {
 		n.Errorf("last-applied contains %s: want %v, in %s", part, want, text)
 	}
 }

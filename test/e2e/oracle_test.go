@@ -19,74 +19,54 @@ import (
 // (https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config/#how-to-change-ownership-of-a-field).
 func TestTheOracle(t *testing.T) {
 	t.Parallel()
-	autoscaled := func(n *namespace) {
-		n.apply(deployment("3", "app:1"))
-		n.kubectl("autoscale", "deployment", "web", "--min=7", "--max=20")
-		n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
-	}
+	first := applies(deployment("3", "app:1"))
 	ruledApp := func(manifest string) string { return ruled(".spec.template.spec.containers[*].resources", manifest) }
-	resized := func(n *namespace) { n.resized() }
+	scaledTo7, resized := []step{first, idlesAt(7)}, []step{applies(ruledApp(deployment("3", "app:1"))), resizedBy("vpa")}
+	patched := func(spec string) step { return patchedBy("kubectl-patch", `{"spec":{`+spec+`}}`) }
+	const cpuLines = "/resources:$/d; /requests:/d; /cpu: 10m/d"
 	for name, c := range map[string]struct {
-		before   func(*namespace)
+		before   []step
 		manifest string // applied with handoff
 		removed  string // the manifest without the field, applied in the manual procedure
 		edit     string // sed script that removes the field from last-applied; default: replicas
 	}{
-		"row 1, a field of a controller rule": {
-			before: resized, manifest: ruledApp(deployment("3", "app:2")),
-			removed: ruledApp(withoutResources(deployment("3", "app:2"))),
-			edit:    "/resources:$/d; /requests:/d; /cpu: 10m/d",
-		},
+		"row 1, a field of a controller rule": {resized, ruledApp(deployment("3", "app:2")), ruledApp(withoutResources(deployment("3", "app:2"))), cpuLines},
 		"row 2, a field of a controller rule": {
-			before: resized, manifest: ruledApp(withoutResources(deployment("3", "app:2"))),
-			removed: ruledApp(withoutResources(deployment("3", "app:2"))),
-			edit:    "/resources:$/d; /requests:/d; /cpu: 10m/d",
+			resized, ruledApp(withoutResources(deployment("3", "app:2"))), ruledApp(withoutResources(deployment("3", "app:2"))), cpuLines,
 		},
 		"row 3, a unit": {
-			before: func(n *namespace) {
-				n.apply(with("paused: false", deployment("3", "app:1")))
-				n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"paused":true}}`)
-			},
-			manifest: deployment("3", "app:2"), removed: deployment("3", "app:2"), edit: "/paused/d",
+			[]step{applies(with("paused: false", deployment("3", "app:1"))), patched(`"paused":true`)}, deployment("3", "app:2"), deployment("3", "app:2"), "/paused/d",
 		},
-		"row 1, the manifest still sets replicas":    {before: autoscaled, manifest: deployment("3", "app:1"), removed: deployment("", "app:1")},
-		"row 1, the manifest changes the image":      {before: autoscaled, manifest: deployment("3", "app:2"), removed: deployment("", "app:2")},
-		"row 1, the manifest sets the live replicas": {before: autoscaled, manifest: deployment("7", "app:2"), removed: deployment("", "app:2")},
-		"row 2, the manifest does not set replicas":  {before: autoscaled, manifest: deployment("", "app:1"), removed: deployment("", "app:1")},
-		"row 2, the manifest changes the image":      {before: autoscaled, manifest: deployment("", "app:2"), removed: deployment("", "app:2")},
-		"row 8, the manifest sets null":              {before: autoscaled, manifest: deployment("null", "app:1"), removed: deployment("", "app:1")},
-		"row 3, after kubectl scale": {before: func(n *namespace) {
-			n.apply(deployment("3", "app:1"))
-			n.kubectl("scale", "deployment", "web", "--replicas=5")
-		}, manifest: deployment("", "app:1"), removed: deployment("", "app:1")},
-		"row 3, after kubectl patch": {before: func(n *namespace) {
-			n.apply(deployment("3", "app:1"))
-			n.kubectl("patch", "deployment", "web", "-p", `{"spec":{"replicas":5}}`)
-		}, manifest: deployment("", "app:2"), removed: deployment("", "app:2")},
-		"row 4, no other writer of replicas": {before: func(n *namespace) {
-			n.apply(deployment("3", "app:1"))
-		}, manifest: deployment("", "app:1"), removed: deployment("", "app:1")},
-		"an autoscaler that never scaled": {before: func(n *namespace) {
-			n.apply(deployment("3", "app:1"))
-			n.kubectl("autoscale", "deployment", "web", "--min=3", "--max=20")
-		}, manifest: deployment("5", "app:1"), removed: deployment("", "app:1")},
+		"row 1, the manifest still sets replicas":    {scaledTo7, deployment("3", "app:1"), deployment("", "app:1"), ""},
+		"row 1, the manifest changes the image":      {scaledTo7, deployment("3", "app:2"), deployment("", "app:2"), ""},
+		"row 1, the manifest sets the live replicas": {scaledTo7, deployment("7", "app:2"), deployment("", "app:2"), ""},
+		"row 2, the manifest does not set replicas":  {scaledTo7, deployment("", "app:1"), deployment("", "app:1"), ""},
+		"row 2, the manifest changes the image":      {scaledTo7, deployment("", "app:2"), deployment("", "app:2"), ""},
+		"row 8, the manifest sets null":              {scaledTo7, deployment("null", "app:1"), deployment("", "app:1"), ""},
+		"row 3, after kubectl scale":                 {[]step{first, scaled("5")}, deployment("", "app:1"), deployment("", "app:1"), ""},
+		"row 3, after kubectl patch":                 {[]step{first, patched(`"replicas":5`)}, deployment("", "app:2"), deployment("", "app:2"), ""},
+		"row 4, no other writer of replicas":         {[]step{first}, deployment("", "app:1"), deployment("", "app:1"), ""},
+		"an autoscaler that never scaled": {
+			[]step{first, runs("autoscale", "deployment", "web", "--min=3", "--max=20")}, deployment("5", "app:1"), deployment("", "app:1"), "",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			with, twin := newNamespace(t, "enforce"), newNamespace(t, "")
-			c.before(with)
-			c.before(twin)
-			if with.run("", "get", "hpa", "web").err == nil {
-				with.known(true)
+			var manual, with map[string]any
+			stores := func(to *map[string]any) func(stage, result) {
+				return func(s stage, _ result) { s.settled(); *to = stored(s.namespace) }
 			}
-			with.apply(c.manifest)
-
-			twin.editLastApplied(cmp.Or(c.edit, "/^ *replicas:/d"))
-			twin.apply(c.removed)
-
-			with.settled()
-			twin.settled()
-			if diff := gocmp.Diff(stored(twin), stored(with)); diff != "" {
+			scenario{mode: without, steps: append(slices.Clone(c.before),
+				did(func(n *namespace) { n.editLastApplied(cmp.Or(c.edit, "/^ *replicas:/d")) }), applies(c.removed).check(stores(&manual)),
+			)}.play(t, applier{})
+			scenario{steps: append(slices.Clone(c.before),
+				did(func(n *namespace) {
+					if n.run("", "get", "hpa", "web").err == nil {
+						n.known(true)
+					}
+				}), applies(c.manifest).check(stores(&with)),
+			)}.play(t, applier{})
+			if diff := gocmp.Diff(manual, with); diff != "" {
 				t.Errorf("the object (-manual +handoff):\n%s", diff)
 			}
 		})
@@ -111,23 +91,22 @@ func (n *namespace) editLastApplied(expression string) {
 // page advises, scaled to the same count.
 func TestTheOracleOfServerSideApply(t *testing.T) {
 	t.Parallel()
-	with, twin := newNamespace(t, "enforce"), newNamespace(t, "")
-	with.applyServerSide(deployment("3", "app:1"))
-	with.kubectl("autoscale", "deployment", "web", "--min=3", "--max=20")
-	with.known(true)
-	with.applyServerSide(deployment("", "app:2"))
-
-	twin.applyServerSide(deployment("", "app:1"))
-	twin.kubectl("scale", "deployment", "web", "--replicas=3")
-	twin.kubectl("autoscale", "deployment", "web", "--min=3", "--max=20")
-	twin.applyServerSide(deployment("", "app:2"))
-
-	for _, n := range []*namespace{with, twin} {
-		n.kubectl("patch", "hpa", "web", "-p", `{"spec":{"minReplicas":7}}`)
-		n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
-		n.settled()
+	var twin, with map[string]any
+	then := func(to *map[string]any) step { // the autoscaler scales later
+		return runs("patch", "hpa", "web", "-p", `{"spec":{"minReplicas":7}}`).check(func(s stage, _ result) {
+			scalesTo(7).do(s)
+			s.settled()
+			*to = stored(s.namespace)
+		})
 	}
-	if diff := gocmp.Diff(stored(twin), stored(with)); diff != "" {
+	autoscale := runs("autoscale", "deployment", "web", "--min=3", "--max=20")
+	scenario{steps: []step{
+		applies(deployment("3", "app:1")), autoscale, knows(true), applies(deployment("", "app:2")), then(&with),
+	}}.play(t, applier{args: serverSide()})
+	scenario{mode: without, steps: []step{
+		applies(deployment("", "app:1")), scaled("3"), autoscale, applies(deployment("", "app:2")), then(&twin),
+	}}.play(t, applier{args: serverSide()})
+	if diff := gocmp.Diff(twin, with); diff != "" {
 		t.Errorf("the object (-manual +handoff):\n%s", diff)
 	}
 }

@@ -168,8 +168,8 @@ func (o outside) play(n *namespace, args []string) {
 			n.Errorf("warnings %q", got)
 		}
 	}
-	if f := n.preview(next(o.sets[1]), []string{"apply", "-f", "-"}); f != nil && (f.err != nil || !f.previews[0].Acts || !f.previews[0].Keeps()) {
-		n.Errorf("the preview does not show that handoff keeps the field: %v, %+v", f.err, f.previews)
+	if f := n.preview(next(o.sets[1]), []string{"apply", "-f", "-"}); f != nil && (f.err != nil || !f.Acts || !f.Keeps()) {
+		n.Errorf("the preview does not show that handoff keeps the field: %v, %+v", f.err, f.Preview)
 	}
 	for _, lines := range o.contradictions {
 		if args != nil && strings.HasPrefix(o.kind, "customresourcedefinitions") {

@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,14 +21,14 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// previewed contains the results of kubectl handoff preview for an apply.
+// previewed is what kubectl handoff preview says of an apply of one object.
 type previewed struct {
-	*namespace
-	previews []preview.Preview
-	err      error
+	preview.Preview
+
+	err error
 }
 
-// preview previews an apply of a manifest from standard input. It returns nil for any other command.
+// preview previews an apply of a manifest of one object from standard input. It returns nil for any other command.
 func (n *namespace) preview(stdin string, args []string) *previewed {
 	n.Helper()
 	return n.previewAs(cluster.Plane.Kubeconfig, stdin, args)
@@ -37,7 +36,7 @@ func (n *namespace) preview(stdin string, args []string) *previewed {
 
 func (n *namespace) previewAs(kubeconfig, stdin string, args []string) *previewed {
 	n.Helper()
-	if args[0] != "apply" || stdin == "" || !slices.Contains(args, "-f") || n.silent {
+	if args[0] != "apply" || stdin == "" || n.silent {
 		return nil
 	}
 	options := preview.Options{Managers: config.Default().Managers(), Validate: "Strict"}
@@ -50,8 +49,6 @@ func (n *namespace) previewAs(kubeconfig, stdin string, args []string) *previewe
 			options.ForceConflicts = true
 		case "--field-manager":
 			options.FieldManager = value
-		case "--validate":
-			options.Validate = map[string]string{"false": "Ignore"}[value]
 		}
 	}
 	flags := genericclioptions.NewConfigFlags(true)
@@ -62,85 +59,72 @@ func (n *namespace) previewAs(kubeconfig, stdin string, args []string) *previewe
 		return c
 	}
 	reader := source.Reader{Cluster: flags, In: strings.NewReader(stdin), Configuration: config.Default()}
-	f := &previewed{namespace: n}
 	manifests, err := reader.Manifests(n.Context(), resource.FilenameOptions{Filenames: []string{"-"}})
 	if err != nil {
 		n.Fatal(err)
+	}
+	if len(manifests) != 1 {
+		return nil
 	}
 	live, err := reader.Live(n.Context())
 	if err != nil {
 		n.Fatal(err)
 	}
+	a, err := live.Application(n.Context(), manifests[0])
+	if err != nil {
+		n.Fatal(err)
+	}
 	restConfig, err := flags.ToRESTConfig()
+	if err == nil {
+		options.Installation, err = installation.Of(n.Context(), restConfig)
+	}
 	if err != nil {
 		n.Fatal(err)
 	}
-	if options.Installation, err = installation.Of(n.Context(), restConfig); err != nil {
-		n.Fatal(err)
-	}
-	for _, manifest := range manifests {
-		a, err := live.Application(n.Context(), manifest)
-		if err != nil {
-			n.Fatal(err)
-		}
-		p, err := preview.Of(n.Context(), a, options)
-		if err != nil {
-			f.err = err
-		}
-		f.previews = append(f.previews, p)
-	}
-	return f
+	p, err := preview.Of(n.Context(), a, options)
+	return &previewed{p, err}
 }
 
-// check compares the preview with the result of the apply.
-func (f *previewed) check(r result, args []string) {
-	f.Helper()
+// compared compares an apply with its preview: the object in the response, which no controller has changed yet.
+func (n *namespace) compared(p *previewed, r result) {
+	n.Helper()
 	cluster.previewed.Add(1)
-	refuses := func(p preview.Preview) bool { return p.Refused != "" && !p.Acts }
-	refused := f.err != nil || slices.ContainsFunc(f.previews, refuses)
-	if refused || r.err != nil {
-		if refused != (r.err != nil) {
-			f.Errorf("preview: rejected %v, %v; apply: %v", refused, f.err, r.err)
-		}
+	refused := p.err != nil || p.Refused != "" && !p.Acts
+	if refused != (r.err != nil) {
+		n.Errorf("preview: rejected %v, %s, %v; apply: %v", refused, p.Refused, p.err, r.err)
+	}
+	if refused || r.err != nil || !strings.HasPrefix(r.stdout, "{\n") { // another output
 		return
 	}
-	if slices.ContainsFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--dry-run") }) {
-		return
+	want := p.Without
+	if p.Acts {
+		want = p.With
 	}
-	for i := range f.previews {
-		p := &f.previews[i]
-		want := p.Without
-		if p.Acts {
-			want = p.With
-		}
-		if want == nil {
-			f.Errorf("%s: preview: %s; the apply succeeded", p.Subject, p.Refused)
-			continue
-		}
-		got, err := f.stored(p)
-		if err != nil {
-			f.Errorf("%s: %v", p.Subject, err)
-			continue
-		}
-		done, said := f.applied(p, got), f.applied(p, want)
-		if f.scaledSince(p, got) {
-			unstructured.RemoveNestedField(done, "spec", "replicas")
-			unstructured.RemoveNestedField(said, "spec", "replicas")
-		}
-		if diff := cmp.Diff(done, said); diff != "" {
-			f.Errorf("%s, keeps %v, acts %v (-applied +previewed):\n%s", p.Subject, p.Keeps(), p.Acts, diff)
-		}
+	if diff := cmp.Diff(n.applied(p, []byte(r.stdout)), n.applied(p, want)); diff != "" {
+		n.Errorf("%s, keeps %v, acts %v (-applied +previewed):\n%s", p.Subject, p.Keeps(), p.Acts, diff)
 	}
 }
 
-// stored returns an object that was applied, in the version of its manifest.
-func (f *previewed) stored(p *preview.Preview) ([]byte, error) {
-	kind := p.Subject.Kind
-	o, err := cluster.reader.Get(context.WithoutCancel(f.Context()), f.name, kind.Kind+"."+kind.Version+"."+kind.Group, p.Subject.Name)
-	if err != nil {
-		return nil, err
+// applied returns an object without the fields that the API server and its controllers set.
+func (n *namespace) applied(p *previewed, text []byte) map[string]any {
+	n.Helper()
+	o := &unstructured.Unstructured{}
+	if err := o.UnmarshalJSON(text); err != nil {
+		n.Fatal(err, string(text))
 	}
-	return o.MarshalJSON()
+	for _, name := range []string{"managedFields", "resourceVersion", "generation", "creationTimestamp", "uid"} {
+		unstructured.RemoveNestedField(o.Object, "metadata", name)
+	}
+	annotations := o.GetAnnotations()
+	delete(annotations, "deployment.kubernetes.io/revision")
+	if len(p.Subject.Gaps) > 0 { // kubectl migrates the managedFields of client-side applies, including those of last-applied
+		delete(annotations, ownership.LastAppliedAnnotation)
+	}
+	if o.SetAnnotations(annotations); len(annotations) == 0 {
+		o.SetAnnotations(nil)
+	}
+	delete(o.Object, "status")
+	return o.Object
 }
 
 // TestPreviewDetectsWhetherTheWebhookActs verifies that a preview reports whether the webhook keeps fields.
@@ -154,7 +138,7 @@ func TestPreviewDetectsWhetherTheWebhookActs(t *testing.T) {
 		if f.err != nil {
 			t.Fatal(f.err)
 		}
-		if p := f.previews[0]; !p.Keeps() || string(p.Mode) != mode || p.Acts != want {
+		if p := f; !p.Keeps() || string(p.Mode) != mode || p.Acts != want {
 			t.Errorf("%s: keeps %v, mode %s, acts %v", mode, p.Keeps(), p.Mode, p.Acts)
 		}
 	}
@@ -164,7 +148,7 @@ func TestPreviewDetectsWhetherTheWebhookActs(t *testing.T) {
 		var text strings.Builder
 		if f := n.preview(deployment("3", "app:2"), apply); f.err != nil {
 			t.Fatal(f.err)
-		} else if err := f.previews[0].Write(&text, table.Style{}, false); err != nil {
+		} else if err := f.Write(&text, table.Style{}, false); err != nil {
 			t.Fatal(err)
 		}
 		return text.String()
@@ -222,7 +206,7 @@ func TestPreviewWhereAPolicyRefusesTheLabel(t *testing.T) {
 		return strings.Contains(r.stderr, "you may not write handoff's label")
 	})
 	n.silent = false
-	unknown := func(p preview.Preview) bool {
+	unknown := func(p *previewed) bool {
 		return slices.ContainsFunc(p.Subject.Gaps, func(gap string) bool { return strings.Contains(gap, "unknown what the apply does without handoff") })
 	}
 	apply := []string{"apply", "-f", "-"}
@@ -230,13 +214,13 @@ func TestPreviewWhereAPolicyRefusesTheLabel(t *testing.T) {
 		n.kubectl("annotate", "--overwrite", "namespace", n.name, ownership.ModeAnnotation+"="+mode)
 		n.eventually("mode "+mode, func() bool {
 			f := n.previewAs(team, deployment("3", "app:2"), apply)
-			return f.err == nil && f.previews[0].Acts == acts
+			return f.err == nil && f.Acts == acts
 		})
 		f := n.previewAs(team, deployment("3", "app:2"), apply)
 		if f.err != nil {
 			t.Fatal(f.err)
 		}
-		if p := f.previews[0]; !p.Keeps() || p.Refused != "" || unknown(p) != acts || (p.Without == nil) != acts || acts && len(p.Warnings) == 0 {
+		if p := f; !p.Keeps() || p.Refused != "" || unknown(p) != acts || (p.Without == nil) != acts || acts && len(p.Warnings) == 0 {
 			t.Errorf("%s: keeps %v, refused %q, gaps %v, warnings %v", mode, p.Keeps(), p.Refused, p.Subject.Gaps, p.Warnings)
 		}
 	}

@@ -16,70 +16,23 @@ import (
 
 const selfSignedSecret = "handoff-webhook-tls"
 
-// startSelfSigned starts replicas with self-signed certificates for localhost, as a user with the minimal permissions, and
-// registers each as a separate webhook with failure policy Fail for ConfigMaps of the namespace. The API server therefore calls
-// all of them, and a failed call fails the write.
+// startSelfSigned starts replicas with self-signed certificates for localhost, and registers each as a separate webhook with failure
+// policy Fail for ConfigMaps of the namespace. The API server therefore calls all of them, and a failed call fails the write.
 func startSelfSigned(n *namespace, replicas int) []*server {
 	n.Helper()
-	user := n.name + "-self-signed"
-	localOnly(n.T)
-	kubeconfig, err := cluster.Plane.AddUser(user)
-	if err != nil {
-		n.Fatal(err)
-	}
-	n.apply(strings.NewReplacer("{name}", n.name, "{user}", user, "{secret}", selfSignedSecret).Replace(selfSignedRBAC))
-	n.Cleanup(func() {
-		for _, kind := range []string{"mutatingwebhookconfiguration", "clusterrole", "clusterrolebinding"} {
-			n.run("", "delete", kind, n.name, "--ignore-not-found")
-		}
-	})
+	n.Cleanup(func() { n.run("", "delete", "mutatingwebhookconfiguration", n.name, "--ignore-not-found") })
 	servers := make([]*server, 0, replicas)
 	var hooks strings.Builder
+	hooks.WriteString("apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: " + n.name + "}\nwebhooks:\n")
 	for i := range replicas {
-		s := startServer(n, kubeconfig, "--self-signed", "--namespace="+n.name, "--webhook-configuration="+n.name, "--service=localhost")
+		s := startServer(n, cluster.Plane.Kubeconfig, "--self-signed", "--namespace="+n.name, "--webhook-configuration="+n.name, "--service=localhost")
 		servers = append(servers, s)
-		_, err := strings.NewReplacer("{name}", n.name, "{number}", string(rune('a'+i)),
-			"{url}", strings.Replace(s.mutate, "127.0.0.1", "localhost", 1)).WriteString(&hooks, selfSignedHook)
-		if err != nil {
-			n.Fatal(err)
-		}
+		hooks.WriteString(strings.NewReplacer("{name}", n.name, "{number}", string(rune('a'+i)),
+			"{url}", strings.Replace(s.mutate, "127.0.0.1", "localhost", 1)).Replace(selfSignedHook))
 	}
-	n.apply("apiVersion: admissionregistration.k8s.io/v1\nkind: MutatingWebhookConfiguration\nmetadata: {name: " + n.name + "}\nwebhooks:\n" + hooks.String())
+	n.apply(hooks.String())
 	return servers
 }
-
-const selfSignedRBAC = `
-apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
-metadata: {name: "{name}", namespace: "{name}"}
-rules:
-- {apiGroups: [""], resources: [secrets], verbs: [create]} # no name: it does not exist yet
-- {apiGroups: [""], resources: [secrets], verbs: [get, list, watch, update], resourceNames: ["{secret}"]}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: RoleBinding
-metadata: {name: "{name}", namespace: "{name}"}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: "{name}"}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "{user}"}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: "{name}"}
-rules:
-- {apiGroups: [""], resources: [namespaces], verbs: [list, watch]}
-- {apiGroups: [autoscaling], resources: [horizontalpodautoscalers], verbs: [list, watch]}
-- {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [list, watch]}
-- apiGroups: [admissionregistration.k8s.io]
-  resources: [mutatingwebhookconfigurations]
-  verbs: [get, list, watch, patch]
-  resourceNames: ["{name}"]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: "{name}"}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "{name}"}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "{user}"}]
-`
 
 const selfSignedHook = `
 - name: {number}.selfsigned.test

@@ -85,6 +85,9 @@ func TestRowsOfTheDecisionTableClientSide(t *testing.T) {
 		"row 1, until the autoscaler is deleted": autoscaled(
 			first, autoscalerDeleted(), first.warns().replicas(3).records(`"replicas":3`).managers(byClientSide),
 		),
+		"row 1, the live number has nothing to hand back": autoscaled(
+			applies(deployment("7", "app:1")).replicas(7).warns(keptReplicas(7, hpa)[0]),
+		),
 		"row 3, kubectl scale": {steps: []step{
 			first, scaled("7").managers("kubectl/Update/scale"), dropped.warns(scaled7).replicas(7).managers("kubectl/Update/scale").twice(),
 		}},
@@ -122,9 +125,7 @@ func TestRowsOfTheDecisionTableServerSide(t *testing.T) {
 			unchanged(withoutForce(deployment("5", "app:1"))),
 			dropped.replicas(3).managers().twice(), // as if the manifest had never set it
 			runs("patch", "hpa", "web", "-p", `{"spec":{"minReplicas":7}}`),
-			did(func(n *namespace) {
-				n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
-			}),
+			scalesTo(7),
 			applies(deployment("5", "app:1")).replicas(7),
 		}},
 		"row 2, replicas set again do not conflict with handoff": {steps: []step{

@@ -2,7 +2,7 @@ package e2e_test
 
 import (
 	_ "embed"
-	"strconv"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -25,12 +25,6 @@ func (n *namespace) scaleAs(manager string, replicas int32) {
 	}
 }
 
-// updateAs sets the replicas of the object web without /scale, as Flagger and Argo Rollouts do.
-func (n *namespace) updateAs(manager string, replicas int32) {
-	n.Helper()
-	n.kubectl("patch", n.kind, "web", "--field-manager="+manager, "--type=merge", "-p", `{"spec":{"replicas":`+strconv.Itoa(int(replicas))+`}}`)
-}
-
 const (
 	scaledObject = "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: web}\nspec: {scaleTargetRef: {name: web}}\n"
 	rollout      = "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: web}\n" +
@@ -39,89 +33,46 @@ const (
 		"spec: {targetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}\n"
 )
 
-// TestScalersOwnWhatTheyReference plays each scaler's writes beside a twin in a namespace without handoff.
 func TestScalersOwnWhatTheyReference(t *testing.T) {
 	t.Parallel()
 	withScalers(t)
+	all := map[string]scenario{}
 	for kind, c := range map[string]struct {
-		scaler string
-		scale  func(n *namespace, replicas int32)
-		counts []int32
+		scaler  string
+		manager string // scales through /scale; the others patch the Deployment
+		counts  []int
 	}{
-		"ScaledObject": {scaledObject, func(n *namespace, replicas int32) { n.scaleAs("keda-operator", replicas) }, []int32{7, 0, 4}},
-		"Rollout":      {rollout, func(n *namespace, replicas int32) { n.updateAs("rollouts-controller", replicas) }, []int32{0}},
-		"Canary":       {canary, func(n *namespace, replicas int32) { n.updateAs("flagger", replicas) }, []int32{0, 3}},
+		"ScaledObject": {scaledObject, "keda-operator", []int{7, 0, 4}},
+		"Rollout":      {rollout, "rollouts-controller", []int{0}},
+		"Canary":       {canary, "flagger", []int{0, 3}},
 	} {
-		for side, args := range map[string][]string{"client": nil, "server": serverSide()} {
-			t.Run(kind+", "+side+"-side", func(t *testing.T) {
-				t.Parallel()
-				n, twin := newNamespace(t, "enforce"), newNamespace(t, "")
-				for _, each := range []*namespace{n, twin} {
-					each.apply(deployment("2", "app:1"), args...)
-					each.apply(c.scaler)
-				}
-				n.known(true)
-				for _, count := range c.counts {
-					for _, each := range []*namespace{n, twin} {
-						c.scale(each, count)
-						each.wantReplicas(int64(count))
-					}
-					r := n.apply(deployment("2", "app:1"), args...)
-					n.wantWarnings(r, keptReplicas(int(count), kind+"/web")...)
-					n.wantReplicas(int64(count))
-					n.wantLastApplied("replicas", false)
-					n.settled()
-					n.unchangedBy("an unchanged apply", func() { n.apply(deployment("2", "app:1"), args...) })
-					twin.apply(deployment("2", "app:1"), args...)
-					twin.wantReplicas(2)
-				}
-				for _, each := range []*namespace{n, twin} {
-					c.scale(each, 6)
-					each.kubectl("delete", strings.ToLower(kind), "web")
-				}
-				n.known(false)
-				for _, each := range []*namespace{n, twin} {
-					each.wantWarnings(each.apply(deployment("2", "app:1"), args...))
-					each.wantReplicas(2)
-				}
-			})
+		scales := func(replicas int) step {
+			if kind == "ScaledObject" {
+				return scaledBy(c.manager, int32(replicas))
+			}
+			return patchedBy(c.manager, fmt.Sprintf(`{"spec":{"replicas":%d}}`, replicas))
 		}
+		manifest := applies(deployment("2", "app:1"))
+		steps := []step{manifest, writes(c.scaler, "create"), knows(true)}
+		for _, count := range c.counts {
+			steps = append(steps, scales(count), manifest.warns(keptReplicas(count, kind+"/web")...).replicas(int64(count)).omits("replicas").twice())
+		}
+		all[kind] = scenario{steps: append(steps, scales(6), runs("delete", strings.ToLower(kind), "web"), knows(false), manifest.warns().replicas(2))}
 	}
-}
-
-// Every user with permission to scale can write as the field manager of KEDA.
-func TestTheNameOfAScalerProvesNothing(t *testing.T) {
-	t.Parallel()
-	withScalers(t)
-	n := newNamespace(t, "enforce")
-	n.apply(deployment("3", "app:1"))
-	n.scaleAs("keda-operator", 1)
-	n.wantManagers("keda-operator/Update/scale")
-	n.wantWarnings(n.apply(deployment("3", "app:1")))
-	n.wantReplicas(3)
-}
-
-func TestANodeGroupOfClusterAPIBelongsToTheClusterAutoscaler(t *testing.T) {
-	t.Parallel()
-	withScalers(t)
+	// Every user with permission to scale can write as the field manager of KEDA.
+	all["the name of a scaler proves nothing"] = scenario{steps: []step{
+		applies(deployment("3", "app:1")), scaledBy("keda-operator", 1).managers("keda-operator/Update/scale"),
+		applies(deployment("3", "app:1")).warns().replicas(3),
+	}}
 	const sizes = "  annotations:\n    cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size: \"1\"\n" +
 		"    cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: \"9\"\n"
-	machines := func(annotations, replicas string) string {
-		return "apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\nmetadata:\n  name: web\n" + annotations +
-			"spec:\n  clusterName: c\n" + replicas
+	machines := func(annotations string) step {
+		return applies("apiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\nmetadata:\n  name: web\n" + annotations +
+			"spec:\n  clusterName: c\n  replicas: 2\n")
 	}
-	n, twin := newNamespace(t, "enforce"), newNamespace(t, "")
-	for _, each := range []*namespace{n, twin} {
-		each.kind = "machinedeployment"
-		each.apply(machines(sizes, "  replicas: 2\n"))
-		each.scaleAs("cluster-autoscaler", 5)
-	}
-	r := n.apply(machines(sizes, "  replicas: 2\n"))
-	n.wantWarnings(r, keptReplicas(5, "cluster-autoscaler")...)
-	n.wantReplicas(5)
-	twin.apply(machines(sizes, "  replicas: 2\n"))
-	twin.wantReplicas(2)
-
-	n.apply(machines("", "  replicas: 2\n"))
-	n.wantReplicas(2)
+	all["a node group of Cluster API"] = scenario{kind: "machinedeployment", steps: []step{
+		machines(sizes), scaledBy("cluster-autoscaler", 5), machines(sizes).warns(keptReplicas(5, "cluster-autoscaler")...).replicas(5),
+		machines("").replicas(2),
+	}}
+	playBy(t, bothSides(), all)
 }

@@ -55,35 +55,27 @@ func TestCertificateRotationFailsNoRequest(t *testing.T) {
 		t.Error("want a new CA")
 	}
 	well, failures := stop()
+	// Applying the manifests again does not remove the CA bundle, because they do not contain it. A client can.
+	n.kubectl("patch", "mutatingwebhookconfiguration", n.name, "--type=json", "-p", `[{"op":"remove","path":"/webhooks/0/clientConfig/caBundle"}]`)
+	if again := agree(n, servers, "the CA bundle is restored"); !bytes.Equal(again["tls.crt"], fourth["tls.crt"]) {
+		t.Error("want the same certificate")
+	}
 	if len(failures) > 0 || well < 10 {
 		t.Errorf("%d rounds succeeded, %d failures:\n%s", well, len(failures), strings.Join(failures, "\n"))
 	}
 	t.Logf("%d rounds succeeded", well)
 }
 
-// Applying the manifests again does not remove the CA bundle, because they do not contain it. If a client removes it anyway, or
-// installs the configuration later, handoff writes it.
-func TestARemovedCABundleIsRestored(t *testing.T) {
+func TestWhatIsMissingIsReportedAsNotReady(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "enforce")
-	servers := startSelfSigned(n, 1)
-	data := agree(n, servers, "it serves")
-	n.kubectl("patch", "mutatingwebhookconfiguration", n.name, "--type=json", "-p", `[{"op":"remove","path":"/webhooks/0/clientConfig/caBundle"}]`)
-	again := agree(n, servers, "the CA bundle is restored")
-	if !bytes.Equal(again["tls.crt"], data["tls.crt"]) || !bytes.Equal(again["ca.crt"], data["ca.crt"]) {
-		t.Error("want the same certificate and CA")
-	}
-}
-
-func TestWithoutPermissionForTheSecretItIsNotReady(t *testing.T) {
-	t.Parallel()
-	n := newNamespace(t, "enforce")
-	user := n.name + "-without-rights"
 	localOnly(t)
-	kubeconfig, err := cluster.Plane.AddUser(user)
+	n := newNamespace(t, "enforce")
+	kubeconfig, err := cluster.Plane.AddUser(n.name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := startServer(n, kubeconfig, "--self-signed", "--namespace="+n.name, "--webhook-configuration="+n.name)
-	s.said("[-]self-signed: ", `User "`+user+`" cannot get resource "secrets" in API group "" in the namespace "`+n.name+`"`)
+	startServer(n, kubeconfig, "--self-signed", "--namespace="+n.name, "--webhook-configuration="+n.name).
+		said("[-]self-signed: ", `User "`+n.name+`" cannot get resource "secrets" in API group "" in the namespace "`+n.name+`"`)
+	missing := filepath.Join(t.TempDir(), "ca.crt")
+	startServer(n, cluster.Plane.Kubeconfig, "--client-ca="+missing).said("[-]client-ca: ", missing, "no such file", "all clients are rejected")
 }

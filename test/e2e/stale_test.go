@@ -6,7 +6,12 @@ import (
 )
 
 // strategy returns the manifest of a StatefulSet.
-func strategy(own string) string { return union{kind: "StatefulSet"}.manifest(pods(own, "", "")) }
+func strategy(own string) string {
+	if own != "" {
+		own = "\n  " + own
+	}
+	return strings.Replace(workload("apps/v1", "StatefulSet", "", "app:1"), "\n  serviceName: web", own, 1)
+}
 
 const (
 	onDelete = "updateStrategy: {type: OnDelete}"
@@ -20,14 +25,13 @@ func (p step) clears(before ...string) step {
 		warns(append(before, "cleared .spec.updateStrategy.rollingUpdate, a default that conflicts with OnDelete; no action needed")...)
 }
 
-// playStatefulSets plays scenarios of a StatefulSet.
-func playStatefulSets(t *testing.T, scenarios map[string][]step, side ...string) {
-	t.Helper()
+// ofStatefulSets returns scenarios of a StatefulSet.
+func ofStatefulSets(scenarios map[string][]step) map[string]scenario {
 	all := map[string]scenario{}
 	for sentence, steps := range scenarios {
 		all[sentence] = scenario{kind: "statefulset", steps: steps}
 	}
-	play(t, all, side...)
+	return all
 }
 
 func TestRow7ForAllWaysToCreateTheObject(t *testing.T) {
@@ -54,7 +58,7 @@ func TestRow7ForAllWaysToCreateTheObject(t *testing.T) {
 			writes(strategy(""), c.create...), applies(strategy(onDelete), c.apply...).clears().twice(), applies(strategy(""), c.apply...),
 		}
 	}
-	playStatefulSets(t, all)
+	play(t, ofStatefulSets(all))
 }
 
 func TestRow7DoesNotClearDeclaredFields(t *testing.T) {
@@ -73,60 +77,47 @@ func TestRow7DoesNotClearDeclaredFields(t *testing.T) {
 		}}
 	}
 	last, first := refused([]string{"apply", "-f", "-"}, strategy(onDelete)), applies(strategy(""))
-	for side, args := range map[string][]string{"client-side": nil, "server-side": serverSide()} {
-		t.Run(side, func(t *testing.T) {
-			t.Parallel()
-			playStatefulSets(t, map[string][]step{
-				"the manifest still sets it": {
-					applies(strategy(zero)),
-					refused([]string{"apply", "-f", "-"}, strategy("updateStrategy: {type: OnDelete, rollingUpdate: {partition: 0}}")),
-				},
-				"a user has set it":                   {first, patched("2"), last},
-				"a user has restored the default":     {first, patched("2"), patched("0"), last},
-				"another applier has set it":          {first, writes(strategy(zero), "apply", "--server-side", "--field-manager=other"), last},
-				"the object was created imperatively": {writes(strategy(""), "create"), last},
-			}, args...)
-		})
-	}
+	playBy(t, bothSides(), ofStatefulSets(map[string][]step{
+		"the manifest still sets it": {
+			applies(strategy(zero)),
+			refused([]string{"apply", "-f", "-"}, strategy("updateStrategy: {type: OnDelete, rollingUpdate: {partition: 0}}")),
+		},
+		"a user has set it":                   {first, patched("2"), last},
+		"a user has restored the default":     {first, patched("2"), patched("0"), last},
+		"another applier has set it":          {first, writes(strategy(zero), "apply", "--server-side", "--field-manager=other"), last},
+		"the object was created imperatively": {writes(strategy(""), "create"), last},
+	}))
 	imperative := refused([]string{"patch", "statefulset", "web", "-p", `{"spec":{"updateStrategy":{"type":"OnDelete"}}}`}, "")
-	playStatefulSets(t, map[string][]step{
+	play(t, ofStatefulSets(map[string][]step{
 		"no manager has set it, but the write is imperative":                    {first, imperative},
 		"no manager has set it server-side either, but the write is imperative": {applies(strategy(""), serverSide()...), imperative},
-	})
+	}))
 }
 
-func TestRow7InModeWarnOnlyWarns(t *testing.T) {
+func TestRow7WithoutAStoredWrite(t *testing.T) {
 	t.Parallel()
-	n := newNamespace(t, "warn")
-	n.kind = "statefulset"
-	n.apply(strategy(""))
-	r := n.run(strategy(onDelete), "apply", "-f", "-")
-	if r.err == nil || !strings.Contains(r.stderr, only) {
-		t.Errorf("want the API server's error, got %v: %s", r.err, r.stderr)
-	}
-	n.wantWarnings(r, "(warn) would clear .spec.updateStrategy.rollingUpdate, a default that conflicts with OnDelete")
-}
-
-func TestRow7InDryRunsAndKubectlDiff(t *testing.T) {
-	t.Parallel()
-	for side, args := range map[string][]string{"client": nil, "server": serverSide()} {
-		t.Run(side+"-side", func(t *testing.T) {
-			t.Parallel()
-			n := newNamespace(t, "enforce")
-			n.kind = "statefulset"
-			n.apply(strategy(""), args...)
-			n.unchangedBy("a dry run and a diff", func() {
-				r := n.apply(strategy(onDelete), append([]string{"--dry-run=server", "-o", "jsonpath={.spec.updateStrategy}"}, args...)...)
-				if want := `{"type":"OnDelete"}`; r.stdout != want {
-					t.Errorf("dry run: got %s, want %s", r.stdout, want)
-				}
-				r = n.run(strategy(onDelete), append([]string{"diff", "-f", "-"}, args...)...)
-				for _, line := range []string{"-    rollingUpdate:\n", "-      partition: 0\n", "-    type: RollingUpdate\n", "+    type: OnDelete\n"} {
-					if !strings.Contains(r.stdout, line) {
-						t.Errorf("kubectl diff does not contain %q: %s%s", line, r.stdout, r.stderr)
-					}
-				}
-			})
-		})
-	}
+	refused := step{do: func(s stage) result {
+		s.Helper()
+		r := s.run(strategy(onDelete), "apply", "-f", "-")
+		if r.err == nil || !strings.Contains(r.stderr, only) {
+			s.Errorf("want the API server's error, got %v: %s", r.err, r.stderr)
+		}
+		return r
+	}}
+	play(t, map[string]scenario{"in mode warn": {kind: "statefulset", mode: "warn", steps: []step{
+		applies(strategy("")), refused.warns("(warn) would clear .spec.updateStrategy.rollingUpdate, a default that conflicts with OnDelete"),
+	}}})
+	diff := step{do: func(s stage) result {
+		s.Helper()
+		r := s.run(strategy(onDelete), append([]string{"diff", "-f", "-"}, s.args...)...)
+		for _, line := range []string{"-    rollingUpdate:\n", "-      partition: 0\n", "-    type: RollingUpdate\n", "+    type: OnDelete\n"} {
+			if !strings.Contains(r.stdout, line) {
+				s.Errorf("kubectl diff does not contain %q: %s%s", line, r.stdout, r.stderr)
+			}
+		}
+		return r
+	}}
+	playBy(t, bothSides(), ofStatefulSets(map[string][]step{"in a dry run and kubectl diff": {
+		applies(strategy("")), unchanged(untilDryRun(strategy(onDelete), ".spec.updateStrategy", `{"type":"OnDelete"}`)), unchanged(diff),
+	}}))
 }

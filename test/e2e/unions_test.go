@@ -1,27 +1,79 @@
 package e2e_test
 
 import (
+	"cmp"
+	_ "embed"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
+	gocmp "github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 )
 
-// sides are the kinds of apply, with the union's field for the result.
+//go:embed testdata/unions.yaml
+var unionsFile []byte
+
+// unionTable is testdata/unions.yaml, which explains its fields.
+type unionTable struct {
+	Kinds  map[string]struct{ APIVersion, Spec string }
+	Unions []union
+}
+
+type union struct {
+	Name, Kind     string
+	APIVersion     string            // if it is not the usual one of the kind
+	Before, After  map[string]string // the fields, by where they are
+	Client, Server string
+	ServerBefore34 string
+	Since          uint
+}
+
+func unions(t *testing.T) (table unionTable) {
+	t.Helper()
+	if err := yaml.UnmarshalStrict(unionsFile, &table); err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+// manifest returns an object web with fields of the union.
+func (table unionTable) manifest(u union, fields map[string]string) string {
+	kind := table.Kinds[u.Kind]
+	container := fields["container"]
+	if !strings.HasPrefix(container, "image: ") {
+		container = strings.TrimSuffix("image: 'app:1', "+container, ", ")
+	}
+	var places []string
+	for place, text := range map[string]string{"OWN": fields["own"], "POD": fields["pod"], "CONTAINER": container} {
+		if text != "" {
+			text += ","
+		}
+		places = append(places, place, text)
+	}
+	return "apiVersion: " + cmp.Or(u.APIVersion, kind.APIVersion) + "\nkind: " + u.Kind + "\nmetadata: {name: web}\nspec: {" +
+		strings.NewReplacer(places...).Replace(kind.Spec) + "}\n"
+}
+
+// The prefixes of results that differ from a new object.
+const (
+	refused = "refused: "
+	fixed   = "fixed: "
+	keeps   = "keeps: "
+)
+
+// sides are the kinds of apply with the result of the union.
 func (u union) sides() map[string]side {
-	server := u.server
-	if u.serverBefore34 != "" && !cluster.Plane.Since(34) {
-		server = u.serverBefore34
+	server := u.Server
+	if u.ServerBefore34 != "" && !cluster.Plane.Since(34) {
+		server = u.ServerBefore34
 	}
 	return map[string]side{
-		"client-side": {says: u.client, clears: strings.HasPrefix(u.client, fixed)},
-		"server-side": {says: server, clears: strings.HasPrefix(u.server, fixed), args: []string{"--server-side"}},
+		"client-side": {says: u.Client, clears: strings.HasPrefix(u.Client, fixed)},
+		"server-side": {says: server, clears: strings.HasPrefix(u.Server, fixed), args: []string{"--server-side"}},
 	}
 }
 
@@ -31,36 +83,29 @@ type side struct {
 	args   []string
 }
 
-// needFields skips a test of a union whose fields the API server does not have.
-func (u union) needFields(t *testing.T) {
-	t.Helper()
-	if !cluster.Plane.Since(u.since) {
-		t.Skipf("Kubernetes has the fields by default since 1.%d", u.since)
-	}
-}
-
 // TestTheUnionsThatTheAPIServerRefuses verifies the result for each union without handoff. If it fails with a new version of
-// Kubernetes, update docs/stale-defaults.md and, if necessary, the table in merge/stale.go.
+// Kubernetes, update docs/stale-defaults.md and, if necessary, the table in merge/stale_defaults.go.
 func TestTheUnionsThatTheAPIServerRefuses(t *testing.T) {
 	t.Parallel()
-	for name, u := range unions() {
-		t.Run(name, func(t *testing.T) {
+	table := unions(t)
+	for _, u := range table.Unions {
+		before, after := table.manifest(u, u.Before), table.manifest(u, u.After)
+		t.Run(u.Name, func(t *testing.T) {
 			t.Parallel()
-			u.needFields(t)
 			for side, s := range u.sides() {
 				n := newNamespace(t, "")
-				want := n.fresh(u)
-				n.apply(u.manifest(u.before), s.args...)
-				r := n.run(u.manifest(u.after), append([]string{"apply", "-f", "-", "-o", "json"}, s.args...)...)
+				want := n.fresh(after)
+				n.apply(before, s.args...)
+				r := n.run(after, append([]string{"apply", "-f", "-", "-o", "json"}, s.args...)...)
 				if r.err != nil {
 					n.wantRefused(r, s.says)
 					if side == "server-side" {
-						n.wantRefused(n.run(u.manifest(u.after), "apply", "-f", "-", "--server-side", "--force-conflicts"), s.says)
+						n.wantRefused(n.run(after, "apply", "-f", "-", "--server-side", "--force-conflicts"), s.says)
 					}
 					continue
 				}
 				says := ""
-				if paths := differences("", want, specOf(t, r.stdout)); len(paths) > 0 {
+				if paths := differences("", want, decoded(n, r.stdout).Object["spec"]); len(paths) > 0 {
 					says = keeps + strings.Join(paths, " ")
 				}
 				if says != s.says {
@@ -88,60 +133,38 @@ func (n *namespace) wantRefused(r result, says string) {
 // as in a new object.
 func TestRow7ADefaultThatTheManifestContradictsIsCleared(t *testing.T) {
 	t.Parallel()
-	for name, u := range unions() {
+	table := unions(t)
+	for _, u := range table.Unions {
+		after := table.manifest(u, u.After)
 		for side, s := range u.sides() {
 			if !s.clears {
 				continue
 			}
-			t.Run(name+", "+side, func(t *testing.T) {
-				t.Parallel()
-				u.needFields(t)
-				n := newNamespace(t, "enforce")
-				n.kind = strings.ToLower(u.kind)
-				want := n.fresh(u)
-				n.apply(u.manifest(u.before), s.args...)
-				n.settled()
-				r := n.apply(u.manifest(u.after), s.args...)
-				if warnings := r.warnings(); len(warnings) != 1 || !strings.HasPrefix(warnings[0], "cleared ") {
-					t.Errorf("warnings: %v", warnings)
+			cleared := applies(after).says("cleared ").check(func(s stage, _ result) {
+				if diff := gocmp.Diff(s.fresh(after), s.object().Object["spec"]); diff != "" {
+					s.Errorf("the spec (-fresh +cleared):\n%s", diff)
 				}
-				if diff := cmp.Diff(want, n.object().Object["spec"]); diff != "" {
-					t.Errorf("the spec (-fresh +cleared):\n%s", diff)
-				}
-				for _, e := range n.object().GetManagedFields() {
+				for _, e := range s.object().GetManagedFields() {
 					if fields := string(e.FieldsV1.GetRawBytes()); strings.Contains(fields, "f:rollingUpdate") || strings.Contains(fields, "f:emptyDir") {
-						t.Errorf("%s still manages the cleared field: %s", e.Manager, fields)
+						s.Errorf("%s still manages the cleared field: %s", e.Manager, fields)
 					}
 				}
-				n.unchangedBy("a second unchanged apply", func() { n.apply(u.manifest(u.after), s.args...) })
 			})
+			playBy(t, map[string]applier{side: {args: s.args}}, map[string]scenario{u.Name: {kind: strings.ToLower(u.Kind), steps: []step{
+				applies(table.manifest(u, u.Before)), did((*namespace).settled), cleared.twice(),
+			}}})
 		}
 	}
 }
 
-// fresh returns the spec of a new object from a union's second manifest.
-func (n *namespace) fresh(u union) any {
+// fresh returns the spec of a new object.
+func (n *namespace) fresh(manifest string) any {
 	n.Helper()
-	text, err := yaml.ToJSON([]byte(u.manifest(u.after)))
-	if err != nil {
-		n.Fatal(err)
-	}
-	o := &unstructured.Unstructured{}
-	if err := o.UnmarshalJSON(text); err != nil {
-		n.Fatal(err)
-	}
+	o := decoded(n, manifest)
 	o.SetNamespace(n.name)
+	o.SetName("fresh")
 	if err := cluster.client.Create(n.Context(), o, client.DryRunAll); err != nil {
 		n.Fatal(err)
-	}
-	return o.Object["spec"]
-}
-
-func specOf(t *testing.T, text string) any {
-	t.Helper()
-	o := &unstructured.Unstructured{}
-	if err := o.UnmarshalJSON([]byte(text)); err != nil {
-		t.Fatal(err)
 	}
 	return o.Object["spec"]
 }

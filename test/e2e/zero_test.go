@@ -7,54 +7,43 @@ import (
 	"github.com/ownership-handoff/handoff/test/objects"
 )
 
+const offAtZero = "kept .spec.replicas=0, HorizontalPodAutoscaler/web is off at 0; start it with kubectl scale"
+
+// scalesTo waits until a controller has scaled the object.
+func scalesTo(replicas int64) step {
+	return did(func(n *namespace) {
+		n.Helper()
+		n.eventually("the controller scales", func() bool { return n.replicas() == replicas })
+	})
+}
+
+// knows waits until handoff knows whether an autoscaler targets the object.
+func knows(autoscaler bool) step { return did(func(n *namespace) { n.Helper(); n.known(autoscaler) }) }
+
 // TestThreeMeaningsOfZero verifies who owns 0 replicas of an object that a HorizontalPodAutoscaler targets. TestScalersOwnWhatTheyReference
 // has the replicas that a scaler has set to 0 itself.
 func TestThreeMeaningsOfZero(t *testing.T) {
 	t.Parallel()
-	t.Run("a person has switched the autoscaler off", func(t *testing.T) {
-		t.Parallel()
-		n, twin := newNamespace(t, "enforce"), newNamespace(t, "")
-		for _, each := range []*namespace{n, twin} {
-			each.apply(deployment("3", "app:1"))
-			each.kubectl("autoscale", "deployment", "web", "--min=7", "--max=20")
-			each.eventually("the HPA controller scales to 7", func() bool { return each.replicas() == 7 })
-		}
-		n.known(true)
-		for _, each := range []*namespace{n, twin} {
-			each.kubectl("scale", "deployment", "web", "--replicas=0")
-		}
-		r := n.apply(deployment("3", "app:2"))
-		n.wantWarnings(r, offAtZero)
-		n.wantReplicas(0)
-		n.settled()
-		n.unchangedBy("a second unchanged apply", func() { n.apply(deployment("3", "app:2")) })
-		twin.apply(deployment("3", "app:2"))
-		if twin.replicas() == 0 {
-			t.Error("without handoff: the apply does not start the workload")
-		}
-		n.kubectl("scale", "deployment", "web", "--replicas=1")
-		n.eventually("the HPA controller scales again", func() bool { return n.replicas() == 7 })
+	play(t, map[string]scenario{"a person has switched the autoscaler off": autoscaled(
+		scaled("0"), applies(deployment("3", "app:2")).warns(offAtZero).replicas(0).twice(), scaled("1"), scalesTo(7),
+	)})
+	playBy(t, bothSides(), map[string]scenario{
+		"the manifest has switched it off, and on again": {steps: []step{
+			writes(strings.Replace(idle("apps/v1", "Deployment"), "minReplicas: 1", "minReplicas: 7", 1), "create"),
+			untilDryRun(deployment("3", "app:1"), ".spec.replicas", "7"),
+			applies(deployment("0", "app:1")).replicas(0), applies(deployment("0", "app:2")).replicas(0),
+			applies(deployment("3", "app:2")).warns(), scalesTo(7),
+			applies(deployment("0", "app:2")).replicas(7), // as any other number in a manifest
+		}},
+		"the manifest confirms the 0 of kubectl scale": {steps: []step{
+			applies(deployment("3", "app:1")), autoscaledTo(7), scaled("0"),
+			applies(deployment("0", "app:1")).replicas(0).warns().twice(), applies(deployment("3", "app:2")).replicas(3).warns(),
+		}},
+		"the manifest confirms the 0 of kubectl create": {steps: []step{
+			writes(deployment("0", "app:1"), "create"), runs("autoscale", "deployment", "web", "--min=1", "--max=20"), did((*namespace).informed),
+			applies(deployment("0", "app:1")).replicas(0).warns(), applies(deployment("3", "app:1")).replicas(3).warns(),
+		}},
 	})
-	for side, args := range map[string][]string{"client": nil, "server": serverSide()} {
-		t.Run("the manifest has switched it off, and on again, "+side+"-side", func(t *testing.T) {
-			t.Parallel()
-			n := newNamespace(t, "enforce")
-			n.apply("apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web}\n" +
-				"spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, minReplicas: 7, maxReplicas: 20}\n")
-			n.eventually("handoff knows of the autoscaler", func() bool {
-				r := n.apply(deployment("3", "app:1"), append([]string{"--dry-run=server", "-o", "jsonpath={.spec.replicas}"}, args...)...)
-				return r.stdout == "7"
-			})
-			n.apply(deployment("0", "app:1"), args...)
-			n.wantReplicas(0)
-			n.apply(deployment("0", "app:2"), args...)
-			n.wantReplicas(0)
-			n.wantWarnings(n.apply(deployment("3", "app:2"), args...))
-			n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
-			n.apply(deployment("0", "app:2"), args...)
-			n.wantReplicas(7) // as any other number in a manifest
-		})
-	}
 }
 
 // elastic scales the object web to the value of its external metric: to 0 as well.
@@ -81,122 +70,43 @@ func (n *namespace) informed() {
 	})
 }
 
-// recordsScaledToZero reports whether the HPA controller records in the condition ScaledToZero that it has scaled to 0.
-func recordsScaledToZero() bool { return cluster.Plane.Since(36) }
-
-// needScaledToZero skips a test of an autoscaler with a minimum of 0 that a user has switched off with 0 replicas.
-func needScaledToZero(t *testing.T) {
-	t.Helper()
-	if !recordsScaledToZero() {
-		t.Skip("before Kubernetes 1.36, an HPA with a minimum of 0 scales from 0 replicas that anybody has set")
-	}
-}
-
 // TestThreeMeaningsOfZeroOfAnAutoscalerThatScalesToZero verifies the same for an autoscaler whose minimum is 0. Its controller
-// scales from 0 only if it has scaled to 0.
+// scales from 0 only if it has scaled to 0. Since Kubernetes 1.36, it records that in the condition ScaledToZero; before, it scales from 0
+// replicas that anybody has set.
 func TestThreeMeaningsOfZeroOfAnAutoscalerThatScalesToZero(t *testing.T) {
 	t.Parallel()
 	if cluster.Plane.Elsewhere() {
 		t.Skip("the test needs the feature gate HPAScaleToZero, and metrics that this API server could not reach")
 	}
 	metrics := serveExternalMetrics(t)
-	scales := func(n *namespace, to int64) {
-		n.Helper()
-		metrics.Set(n.name, int(to))
-		n.eventually("the HPA controller scales to the metric's value", func() bool { return n.replicas() == to })
-	}
-	off := func(n *namespace) {
-		n.Helper()
-		n.eventually("the HPA controller is off", func() bool {
-			return objects.JSONPath(n.T, n.objectOf("hpa"), `.status.conditions[?(@.type=="ScalingActive")].reason`) == "ScalingDisabled"
+	measured := func(value int) step { return did(func(n *namespace) { metrics.Set(n.name, value) }) }
+	status := func(path, want string) step {
+		return did(func(n *namespace) {
+			n.Helper()
+			n.eventually("the status of the HPA", func() bool { return objects.JSONPath(n.T, n.objectOf("hpa"), path) == want })
 		})
 	}
-	t.Run("the autoscaler has scaled to 0", func(t *testing.T) {
-		t.Parallel()
-		n, twin := newNamespace(t, "enforce"), newNamespace(t, "")
-		for _, each := range []*namespace{n, twin} {
-			metrics.Set(each.name, 5)
-			each.apply(deployment("3", "app:1"))
-			each.apply(elastic)
-			scales(each, 5)
-			scales(each, 0)
-			each.eventually("its status says so", func() bool {
-				if !recordsScaledToZero() {
-					return true
-				}
-				return objects.JSONPath(t, each.objectOf("hpa"), `.status.conditions[?(@.type=="ScaledToZero")].status`) == "True"
-			})
-		}
-		n.known(true)
-		r := n.apply(deployment("3", "app:2"))
-		n.wantWarnings(r, keptReplicas(0, "HorizontalPodAutoscaler/web")...)
-		n.wantReplicas(0)
-		r = twin.apply(deployment("3", "app:2"), "-o", "jsonpath={.spec.replicas}")
-		if r.stdout != "3" {
-			t.Errorf("without handoff: the apply sets %s replicas, want 3", r.stdout)
-		}
-		scales(n, 5)
-	})
-	t.Run("a person has switched the autoscaler off", func(t *testing.T) {
-		t.Parallel()
-		needScaledToZero(t)
-		n, twin := newNamespace(t, "enforce"), newNamespace(t, "")
-		for _, each := range []*namespace{n, twin} {
-			each.apply(deployment("3", "app:1"))
-			each.apply(elastic)
-			scales(each, 5)
-			each.kubectl("scale", "deployment", "web", "--replicas=0")
-			off(each)
-		}
-		n.known(true)
-		r := n.apply(deployment("3", "app:2"))
-		n.wantWarnings(r, offAtZero)
-		n.wantReplicas(0)
-		twin.apply(deployment("3", "app:2"))
-		twin.eventually("without handoff: the HPA controller scales again", func() bool { return twin.replicas() == 5 })
-		n.wantReplicas(0)
-		n.kubectl("scale", "deployment", "web", "--replicas=1")
-		n.eventually("the HPA controller scales again", func() bool { return n.replicas() == 5 })
-	})
-	for side, args := range map[string][]string{"client": nil, "server": serverSide()} {
-		t.Run("the manifest has switched it off, and on again, "+side+"-side", func(t *testing.T) {
-			t.Parallel()
-			needScaledToZero(t)
-			n, twin := newNamespace(t, "enforce"), newNamespace(t, "")
-			for _, each := range []*namespace{n, twin} {
-				metrics.Set(each.name, 5)
-				each.apply(deployment("0", "app:1"), args...)
-				each.apply(elastic)
-				off(each)
-			}
-			n.informed()
-			for _, each := range []*namespace{n, twin} {
-				each.apply(deployment("0", "app:2"), args...)
-				each.wantReplicas(0)
-				each.wantWarnings(each.apply(deployment("3", "app:2"), args...))
-				each.eventually("the HPA controller scales to 5", func() bool { return each.replicas() == 5 })
-			}
-			n.known(true)
-			n.apply(deployment("0", "app:2"), args...)
-			n.wantReplicas(5) // as any other number in a manifest
-			twin.apply(deployment("0", "app:2"), args...)
-			twin.wantReplicas(0)
+	const condition = `.status.conditions[?(@.type=="ScaledToZero")].status`
+	off := status(`.status.conditions[?(@.type=="ScalingActive")].reason`, "ScalingDisabled")
+	starts := []step{measured(5), applies(deployment("3", "app:1")), writes(elastic, "create"), scalesTo(5)}
+	kept := applies(deployment("3", "app:2")).warns(keptReplicas(0, hpa)...).replicas(0)
+	if !cluster.Plane.Since(36) {
+		play(t, map[string]scenario{
+			"the autoscaler has scaled to 0": {steps: append(starts, measured(0), scalesTo(0), knows(true), kept, measured(5), scalesTo(5))},
+			"0 replicas do not switch the autoscaler off": {steps: append(starts, knows(true), scaled("0"), scalesTo(5),
+				applies(deployment("3", "app:2")).replicas(5))},
 		})
+		return
 	}
-	t.Run("before the condition ScaledToZero, 0 replicas do not switch the autoscaler off", func(t *testing.T) {
-		t.Parallel()
-		if recordsScaledToZero() {
-			t.Skip("Kubernetes 1.36 and later have the condition ScaledToZero")
-		}
-		n := newNamespace(t, "enforce")
-		metrics.Set(n.name, 5)
-		n.apply(deployment("3", "app:1"))
-		n.apply(elastic)
-		scales(n, 5)
-		n.known(true)
-		n.kubectl("scale", "deployment", "web", "--replicas=0")
-		n.eventually("the HPA controller scales again", func() bool { return n.replicas() == 5 })
-		n.apply(deployment("3", "app:2"))
-		n.wantReplicas(5)
+	play(t, map[string]scenario{
+		"the autoscaler has scaled to 0": {steps: append(starts, measured(0), scalesTo(0), status(condition, "True"), knows(true), kept,
+			measured(5), scalesTo(5))},
+		"a person has switched the autoscaler off": {steps: append(starts, scaled("0"), off, knows(true),
+			applies(deployment("3", "app:2")).warns(offAtZero).replicas(0), scaled("1"), scalesTo(5))},
 	})
+	playBy(t, bothSides(), map[string]scenario{"the manifest has switched it off, and on again": {steps: []step{
+		measured(5), applies(deployment("0", "app:1")), writes(elastic, "create"), off, did((*namespace).informed),
+		applies(deployment("0", "app:2")).replicas(0), applies(deployment("3", "app:2")).warns(), scalesTo(5), knows(true),
+		applies(deployment("0", "app:2")).replicas(5), // as any other number in a manifest
+	}}})
 }
