@@ -33,23 +33,16 @@ func TestNamespacesThatTheClusterExcludesAreNoProblem(t *testing.T) {
 		`{"op": "add", "path": "` + path + `-", "value": {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", "gke-gmp-system"]}}`,
 		`{"op": "add", "path": "` + path + `0/values/-", "value": "gke-gmp-system"}`,
 	} {
-		if err := change("kubectl-client-side-apply", configuration, "["+fmt.Sprintf(operation, i)+"]"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, patches("kubectl-client-side-apply", configuration, "["+fmt.Sprintf(operation, i)+"]"))
 	}
 	if code, report := diagnose(t); code != cli.ExitOK {
 		t.Errorf("exit code %d:\n%s", code, shown(report))
 	}
-	if err := change("kubectl-client-side-apply", configuration,
-		"["+fmt.Sprintf(`{"op": "remove", "path": "`+path+`0"}`, 2)+"]"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, patches("kubectl-client-side-apply", configuration, "["+fmt.Sprintf(`{"op": "remove", "path": "`+path+`0"}`, 2)+"]"))
 	if code, report := diagnose(t); code != cli.ExitNegative || !strings.Contains(shown(report), "namespaceSelector of namespaces.ownership-handoff.io is ") {
 		t.Errorf("after an exclusion is removed, exit code %d:\n%s", code, shown(report))
 	}
-	if err := reinstall(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, reinstall)
 	waitHealthy(t)
 }
 

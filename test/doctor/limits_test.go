@@ -13,92 +13,80 @@ import (
 	"github.com/ownership-handoff/handoff/test/golden"
 )
 
-func TestUsersSeeWhatTheyMayRead(t *testing.T) {
-	waitHealthy(t)
-	limited, err := cluster.AddUser("limited")
+// user adds a user with permissions, each a kubectl create command without its last argument.
+func user(t *testing.T, name string, permissions ...string) (kubeconfig string) {
+	t.Helper()
+	kubeconfig, err := cluster.AddUser(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, output, errors := run(t, limited, "doctor")
-	if code != cli.ExitPartial || !strings.Contains(output, "not everything could be checked") {
-		t.Errorf("exit code %d:\n%s", code, output)
+	grant(t, name, permissions...)
+	return kubeconfig
+}
+
+// grant runs kubectl create commands, in which USER is a user.
+func grant(t *testing.T, user string, permissions ...string) {
+	t.Helper()
+	for _, command := range permissions {
+		must(t, runs(append([]string{"create"}, strings.Fields(strings.ReplaceAll(command, "USER", user))...)...))
 	}
-	for _, want := range []string{
-		"partial: configuration: requires permission to list mutatingwebhookconfigurations.admissionregistration.k8s.io",
-		"partial: namespaces: requires permission to list namespaces",
-	} {
-		if !strings.Contains(errors, want) {
-			t.Errorf("want %q:\n%s", want, errors)
+}
+
+func must(t *testing.T, steps ...func() error) {
+	t.Helper()
+	if err := all(steps...)(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// anyCode is any exit code.
+const anyCode = -1
+
+// expect waits until a command of the plugin has an exit code and an output. The API server and the webhook notice changes late.
+func expect(t *testing.T, sentence, kubeconfig, command string, code int, wants ...string) {
+	t.Helper()
+	for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
+		got, output, errors := run(t, kubeconfig, strings.Fields(command)...)
+		missing := slices.DeleteFunc(slices.Clone(wants), func(want string) bool { return strings.Contains(output+errors, want) })
+		if (got == code || code == anyCode) && len(missing) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%s: want exit code %d and %q, got %d:\n%s%s", sentence, code, missing, got, output, errors)
 		}
 	}
-	// The rules of the ClusterRole view. No controller aggregates them.
-	if _, err := kubectl("", "create", "clusterrolebinding", "limited", "--clusterrole=system:aggregate-to-view", "--user=limited"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := kubectl("", "create", "clusterrole", "configurations", "--verb=list",
-		"--resource=mutatingwebhookconfigurations.admissionregistration.k8s.io"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := kubectl("", "create", "clusterrolebinding", "configurations", "--clusterrole=configurations", "--user=limited"); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{
+}
+
+func TestUsersSeeWhatTheyMayRead(t *testing.T) {
+	waitHealthy(t)
+	limited := user(t, "limited")
+	expect(t, "without permissions", limited, "doctor", cli.ExitPartial, "not everything could be checked",
+		"partial: configuration: requires permission to list mutatingwebhookconfigurations.admissionregistration.k8s.io",
+		"partial: namespaces: requires permission to list namespaces")
+	grant(t, "limited", // the rules of the ClusterRole view, which no controller aggregates
+		"clusterrolebinding USER --clusterrole=system:aggregate-to-view --user=USER",
+		"clusterrole configurations --verb=list --resource=mutatingwebhookconfigurations.admissionregistration.k8s.io",
+		"clusterrolebinding configurations --clusterrole=configurations --user=USER")
+	expect(t, "with the ClusterRole view", limited, "doctor", anyCode,
 		"partial: certificate: requires permission to get secret/handoff-webhook-tls -n handoff-system",
 		"partial: permissions: requires permission to create subjectaccessreviews.authorization.k8s.io",
-		"partial: dry-run: requires permission to create deployments.apps -n shop, for a dry run; or choose a namespace with -n",
-	} {
-		for end := time.Now().Add(patience); !strings.Contains(errors, want); _, _, errors = run(t, limited, "doctor") {
-			if time.Now().After(end) {
-				t.Fatalf("want %q:\n%s", want, errors)
-			}
-		}
-	}
+		"partial: dry-run: requires permission to create deployments.apps -n shop, for a dry run; or choose a namespace with -n")
 }
 
 // TestViewersSeeWhereHandoffIsOn gives a user the roles that the manifests contain for it, and no others.
 func TestViewersSeeWhereHandoffIsOn(t *testing.T) {
 	waitHealthy(t)
-	viewer, err := cluster.AddUser("viewer")
-	if err != nil {
-		t.Fatal(err)
+	viewer := user(t, "viewer", "rolebinding USER -n shop --clusterrole=system:aggregate-to-view --user=USER",
+		"rolebinding USER -n handoff-system --role=handoff-viewer --user=USER")
+	if code, output, errors := run(t, viewer, "status", "shop"); code == cli.ExitOK {
+		t.Errorf("without the ClusterRole: exit code %d:\n%s%s", code, output, errors)
 	}
-	status := func() (code int, output string) {
-		code, output, errors := run(t, viewer, "status", "shop")
-		return code, output + errors
-	}
-	for _, command := range []string{
-		"create rolebinding viewer -n shop --clusterrole=system:aggregate-to-view --user=viewer",
-		"create rolebinding viewer -n handoff-system --role=handoff-viewer --user=viewer",
-	} {
-		if _, err := kubectl("", strings.Fields(command)...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if code, output := status(); code == cli.ExitOK {
-		t.Errorf("without the ClusterRole: exit code %d:\n%s", code, output)
-	}
-	if _, err := kubectl("", strings.Fields("create clusterrolebinding viewer --clusterrole=handoff-viewer --user=viewer")...); err != nil {
-		t.Fatal(err)
-	}
-	waitOn := func(sentence string) {
-		t.Helper()
-		code, output := status()
-		for end := time.Now().Add(patience); code != cli.ExitOK && time.Now().Before(end); code, output = status() {
-			time.Sleep(200 * time.Millisecond)
-		}
-		if code != cli.ExitOK || strings.Contains(output, "partial") || !strings.Contains(output, "enforce\n") {
-			t.Errorf("%s: exit code %d:\n%s", sentence, code, output)
-		}
-	}
-	waitOn("with both roles")
-	if err := all(renameConfiguration, patches("kubectl-edit", "clusterrole/handoff-viewer",
-		`[{"op": "replace", "path": "/rules/0/resourceNames", "value": ["acme-handoff"]}]`))(); err != nil {
-		t.Fatal(err)
-	}
-	waitOn("with another name of the configuration")
-	if err := all(runs("delete", "mutatingwebhookconfiguration", "acme-handoff"), reinstall)(); err != nil {
-		t.Fatal(err)
-	}
+	grant(t, "viewer", "clusterrolebinding USER --clusterrole=handoff-viewer --user=USER")
+	expect(t, "with both roles", viewer, "status shop", cli.ExitOK, "enforce\n")
+	must(t, renameConfiguration, patches("kubectl-edit", "clusterrole/handoff-viewer",
+		`[{"op": "replace", "path": "/rules/0/resourceNames", "value": ["acme-handoff"]}]`))
+	expect(t, "with another name of the configuration", viewer, "status shop", cli.ExitOK, "enforce\n")
+	must(t, runs("delete", "mutatingwebhookconfiguration", "acme-handoff"), reinstall)
 	waitHealthy(t)
 }
 
@@ -127,83 +115,33 @@ func renameConfiguration() error {
 // them.
 func TestTheDryRunIsOfAKindThatIsPossible(t *testing.T) {
 	waitHealthy(t)
-	user, err := cluster.AddUser("stateful")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := all(
-		runs("create", "role", "stateful", "-n", "shop", "--verb=create", "--resource=statefulsets.apps"),
-		runs("create", "rolebinding", "stateful", "-n", "shop", "--role=stateful", "--user=stateful"),
-	)(); err != nil {
-		t.Fatal(err)
-	}
-	wait := func(sentence string, args []string, kubeconfig, want string) {
-		t.Helper()
-		for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
-			_, output, errors := run(t, kubeconfig, args...)
-			if strings.Contains(output, want) {
-				return
-			}
-			if time.Now().After(end) {
-				t.Fatalf("%s: want %q:\n%s%s", sentence, want, output, errors)
-			}
-		}
-	}
+	stateful := user(t, "stateful", "role USER -n shop --verb=create --resource=statefulsets.apps", "rolebinding USER -n shop --role=USER --user=USER")
 	answered := "dry-run         ok        " + cluster.version + " answered in namespace shop"
-	wait("a user who can create only StatefulSets", []string{"doctor", "-n", "shop"}, user, answered)
-	if err := change("kubectl-client-side-apply", configuration,
-		`[{"op": "replace", "path": "/webhooks/0/rules/0/resources", "value": ["statefulsets"]}]`); err != nil {
-		t.Fatal(err)
-	}
-	wait("rules for StatefulSets only", []string{"doctor"}, cluster.Kubeconfig, "do not match updates of")
-	wait("rules for StatefulSets only", []string{"doctor"}, cluster.Kubeconfig, answered)
-	if err := reinstall(); err != nil {
-		t.Fatal(err)
-	}
+	expect(t, "a user who can create only StatefulSets", stateful, "doctor -n shop", anyCode, answered)
+	must(t, patches("kubectl-client-side-apply", configuration, `[{"op": "replace", "path": "/webhooks/0/rules/0/resources", "value": ["statefulsets"]}]`))
+	expect(t, "rules for StatefulSets only", cluster.Kubeconfig, "doctor", cli.ExitNegative, "do not match updates of", answered)
+	must(t, reinstall)
 	waitHealthy(t)
 }
 
 // TestATeamLearnsWhyNothingIsKept runs the commands with the permissions of a namespace's administrator.
 func TestATeamLearnsWhyNothingIsKept(t *testing.T) {
 	waitHealthy(t)
-	team, err := cluster.AddUser("team")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, role := range []string{"edit", "view"} { // no controller aggregates the rules of the ClusterRoles
-		if _, err := kubectl("", "create", "rolebinding", "team-"+role, "-n", "shop", "--clusterrole=system:aggregate-to-"+role, "--user=team"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	expect := func(sentence, command string, code int, wants ...string) {
-		t.Helper()
-		for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
-			got, output, errors := run(t, team, strings.Fields(command)...)
-			missing := slices.DeleteFunc(slices.Clone(wants), func(want string) bool { return strings.Contains(output+errors, want) })
-			if got == code && len(missing) == 0 {
-				return
-			}
-			if time.Now().After(end) {
-				t.Fatalf("%s: want exit code %d and %q, got %d:\n%s%s", sentence, code, missing, got, output, errors)
-			}
-		}
-	}
-	const mode = "ownership-handoff.io/mode"
-	expect("where handoff is on", "doctor -n shop", cli.ExitOK, cluster.version+" answered in namespace shop", "1 in mode enforce",
+	team := user(t, "team", // no controller aggregates the rules of the ClusterRoles
+		"rolebinding USER-edit -n shop --clusterrole=system:aggregate-to-edit --user=USER",
+		"rolebinding USER-view -n shop --clusterrole=system:aggregate-to-view --user=USER")
+	const mode, on, configured = "ownership-handoff.io/mode", "where handoff is on", "with the configuration of the webhook, which it states"
+	expect(t, on, team, "doctor -n shop", cli.ExitOK, cluster.version+" answered in namespace shop", "1 in mode enforce",
 		"configuration   skipped   requires permission to list mutatingwebhookconfigurations", "\nNo problems found.\n")
-	expect("where handoff is on", "status shop", cli.ExitOK, "enforce\n")
-	expect("where handoff is on", "status -n shop", cli.ExitOK, "shop        enforce\n", "note: only the current namespace is shown")
-	expect("where handoff is on", "audit -n shop", cli.ExitOK, "enforce 1 (shop)")
-	if err := runs("create", "-n", "shop", "deployment", "team", "--image=team:1", "--replicas=2")(); err != nil {
-		t.Fatal(err)
-	}
-	expect("with the configuration of the webhook, which it states", "explain deployment/team .spec.replicas -n shop", cli.ExitOK, "is 2")
-	expect("with the configuration of the webhook, which it states", "strip -n shop -f testdata/misspelled.yaml", cli.ExitError, "namespaces")
-	expect("without a record of the manifest", "release deployment/team .spec.replicas -n shop", cli.ExitError, "nothing to release")
-	if err := runs("delete", "-n", "shop", "deployment", "team")(); err != nil {
-		t.Fatal(err)
-	}
-	expect("without permission to write namespaces", "enable shop --warn", cli.ExitError, "kubectl label TYPE NAME "+mode+"=warn")
+	expect(t, on, team, "status shop", cli.ExitOK, "enforce\n")
+	expect(t, on, team, "status -n shop", cli.ExitOK, "shop        enforce\n", "note: only the current namespace is shown")
+	expect(t, on, team, "audit -n shop", cli.ExitOK, "enforce 1 (shop)")
+	must(t, runs("create", "-n", "shop", "deployment", "team", "--image=team:1", "--replicas=2"))
+	expect(t, configured, team, "explain deployment/team .spec.replicas -n shop", cli.ExitOK, "is 2")
+	expect(t, configured, team, "strip -n shop -f testdata/misspelled.yaml", cli.ExitError, "namespaces")
+	expect(t, "without a record of the manifest", team, "release deployment/team .spec.replicas -n shop", cli.ExitError, "nothing to release")
+	must(t, runs("delete", "-n", "shop", "deployment", "team"))
+	expect(t, "without permission to write namespaces", team, "enable shop --warn", cli.ExitError, "kubectl label TYPE NAME "+mode+"=warn")
 	for _, step := range []struct {
 		sentence string
 		do       func() error
@@ -221,24 +159,18 @@ func TestATeamLearnsWhyNothingIsKept(t *testing.T) {
 			"no answer from handoff to a dry run in namespace shop", "enforce (not called)\n",
 		},
 	} {
-		if err := step.do(); err != nil {
-			t.Fatal(err)
-		}
-		expect(step.sentence, "doctor -n shop", cli.ExitNegative, step.problem)
-		expect(step.sentence, "status shop", cli.ExitNegative, step.status)
+		must(t, step.do)
+		expect(t, step.sentence, team, "doctor -n shop", cli.ExitNegative, step.problem)
+		expect(t, step.sentence, team, "status shop", cli.ExitNegative, step.status)
 	}
-	if err := all(reinstall, optIn)(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, reinstall, optIn)
 	waitHealthy(t)
 }
 
 // TestRestartsAreForgotten verifies that restarts long ago are no problem.
 func TestRestartsAreForgotten(t *testing.T) {
 	waitHealthy(t)
-	if err := setPodStatus("handoff-webhook-1", "True", 7); err != nil {
-		t.Fatal(err)
-	}
+	must(t, func() error { return setPodStatus("handoff-webhook-1", "True", 7) })
 	if code, report := diagnose(t); code != cli.ExitNegative {
 		t.Errorf("of an unknown time: exit code %d:\n%s", code, shown(report))
 	}
@@ -248,9 +180,7 @@ func TestRestartsAreForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitHealthy(t)
-	if err := runPods(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, runPods)
 }
 
 func TestWithoutTimeTheRemainingChecksAreSkipped(t *testing.T) {
@@ -303,13 +233,9 @@ func TestTheOutputForPeople(t *testing.T) {
 		patches("kubectl-edit", configuration, `[{"op": "replace", "path": "/webhooks/0/timeoutSeconds", "value": 30}]`),
 		runs("annotate", "namespace", "default", "ownership-handoff.io/mod=enforce"),
 	}
-	if err := all(steps...)(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, steps...)
 	record("doctor")
-	if err := all(reinstall, runs("annotate", "namespace", "default", "ownership-handoff.io/mod-"))(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, reinstall, runs("annotate", "namespace", "default", "ownership-handoff.io/mod-"))
 	text := strings.ReplaceAll(transcript.String(), cluster.version, "v0.1.0")
 	text = regexp.MustCompile(`(?m)^(api-server +ok +)v\S+`).ReplaceAllString(text, "${1}v1.36.3")
 	golden.Check(t, "doctor", text)
@@ -318,27 +244,8 @@ func TestTheOutputForPeople(t *testing.T) {
 // TestTheWebhookStatesTheMode gives a user no permission to read the namespace.
 func TestTheWebhookStatesTheMode(t *testing.T) {
 	waitHealthy(t)
-	blind, err := cluster.AddUser("blind")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := all(
-		runs("create", "role", "blind", "-n", "shop", "--verb=create,list", "--resource=deployments.apps"),
-		runs("create", "rolebinding", "blind", "-n", "shop", "--role=blind", "--user=blind"),
-	)(); err != nil {
-		t.Fatal(err)
-	}
-	audited := func() string {
-		_, output, errors := run(t, blind, "audit", "deployments", "-n", "shop")
-		return output + errors
-	}
-	said := audited()
-	for end := time.Now().Add(patience); !strings.Contains(said, "enforce 1 (shop)") && time.Now().Before(end); said = audited() {
-		time.Sleep(200 * time.Millisecond)
-	}
-	if !strings.Contains(said, "enforce 1 (shop)") || strings.Contains(said, "unknown mode") {
-		t.Errorf("want the mode of the namespace:\n%s", said)
-	}
+	blind := user(t, "blind", "role USER -n shop --verb=create,list --resource=deployments.apps", "rolebinding USER -n shop --role=USER --user=USER")
+	expect(t, "without permission to read the namespace", blind, "audit deployments -n shop", anyCode, "enforce 1 (shop)")
 }
 
 // TestAPolicyThatFixesLabelsIsNamed refuses the label that the webhook adds to the write of the annotation.
@@ -353,20 +260,11 @@ func TestAPolicyThatFixesLabelsIsNamed(t *testing.T) {
 	if _, err := kubectl(policy, "create", "-f-"); err != nil {
 		t.Fatal(err)
 	}
-	enabled := func() string {
-		_, output, errors := run(t, cluster.Kubeconfig, "enable", "default", "--dry-run=server")
-		return output + errors
-	}
-	said := enabled()
-	for end := time.Now().Add(patience); !strings.Contains(said, "labels are fixed") && time.Now().Before(end); said = enabled() {
-		time.Sleep(200 * time.Millisecond)
-	}
-	if _, err := kubectl(policy, "delete", "-f-"); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"labels are fixed", "it also refuses the annotation", "namespaceLabels.enabled=false"} {
-		if !strings.Contains(said, want) {
-			t.Errorf("want %q in:\n%s", want, said)
+	defer func() {
+		if _, err := kubectl(policy, "delete", "-f-"); err != nil {
+			t.Error(err)
 		}
-	}
+	}()
+	expect(t, "with a policy", cluster.Kubeconfig, "enable default --dry-run=server", anyCode,
+		"labels are fixed", "it also refuses the annotation", "namespaceLabels.enabled=false")
 }

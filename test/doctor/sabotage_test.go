@@ -271,17 +271,13 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 				cluster.NeedMutatingPolicies(t)
 			}
 			waitHealthy(t)
-			if err := c.do(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.do)
 			found := waitFound(t, c)
 			undo := c.undo
 			if undo == nil {
 				undo = func() error { return shell(found.Remedies[slices.IndexFunc(found.Remedies, c.isRemedy)]) }
 			}
-			if err := undo(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, undo)
 			waitHealthy(t)
 		})
 	}

@@ -13,27 +13,20 @@ func TestStatusListsObjectsWithTheAnnotation(t *testing.T) {
 	waitHealthy(t)
 	const note = "note: the annotation ownership-handoff.io/mode has no effect on objects; set the label of that name instead: " +
 		"deployment.apps/old -n shop\n"
-	for _, args := range [][]string{{"create", "deployment", "old", "--image=old:1", "--replicas=0"}, {"annotate", "deployment/old", "ownership-handoff.io/mode=off"}} {
-		if _, err := kubectl("", append(args, "-n", "shop")...); err != nil {
-			t.Fatal(err)
-		}
-	}
+	must(t, runs("create", "deployment", "old", "--image=old:1", "--replicas=0", "-n", "shop"),
+		runs("annotate", "deployment/old", "ownership-handoff.io/mode=off", "-n", "shop"))
 	for command, want := range map[string]bool{"status": true, "status shop": true, "status default": false, "status -o yaml": false} {
 		if _, output, errors := run(t, cluster.Kubeconfig, strings.Fields(command)...); strings.Contains(errors, note) != want {
 			t.Errorf("%s: want the note: %t\n%s%s", command, want, output, errors)
 		}
 	}
-	if _, err := kubectl("", "delete", "deployment", "old", "-n", "shop"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, runs("delete", "deployment", "old", "-n", "shop"))
 }
 
 func TestStatusListsObjectsOutsideNamespaces(t *testing.T) {
 	waitHealthy(t)
 	for name, mode := range map[string]string{"kept": "enforce", "misspelled": "enforced"} {
-		if err := all(runs("create", "clusterrole", name, "--verb=get", "--resource=pods"), runs("label", "clusterrole/"+name, "ownership-handoff.io/mode="+mode))(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, runs("create", "clusterrole", name, "--verb=get", "--resource=pods"), runs("label", "clusterrole/"+name, "ownership-handoff.io/mode="+mode))
 	}
 	const want = "\nOBJECT                                             MODE\n" +
 		"clusterrole.rbac.authorization.k8s.io/kept         enforce\n" +
@@ -45,22 +38,12 @@ func TestStatusListsObjectsOutsideNamespaces(t *testing.T) {
 	}
 	// The rules of the webhook configuration can list several kinds, and a user can be allowed to list one of them.
 	const rules = "/webhooks/3/rules"
-	limited, err := cluster.AddUser("limited-outside")
-	if err == nil {
-		err = change("kubectl-client-side-apply", configuration, `[{"op": "replace", "path": "`+rules+`", "value": [{
-				"apiGroups": ["apiextensions.k8s.io", "rbac.authorization.k8s.io"], "apiVersions": ["v1"], "operations": ["UPDATE"], "scope": "Cluster",
-				"resources": ["customresourcedefinitions", "clusterroles"]}, {
-				"apiGroups": ["example.com"], "apiVersions": ["*"], "operations": ["UPDATE"], "scope": "Cluster", "resources": ["widgets"]}]}]`)
-	}
-	if err == nil {
-		err = all(
-			runs("create", "clusterrole", "limited-outside", "--verb=get,list", "--resource=namespaces,mutatingwebhookconfigurations,clusterroles"),
-			runs("create", "clusterrolebinding", "limited-outside", "--clusterrole=limited-outside", "--user=limited-outside"),
-		)()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, patches("kubectl-client-side-apply", configuration, `[{"op": "replace", "path": "`+rules+`", "value": [{
+			"apiGroups": ["apiextensions.k8s.io", "rbac.authorization.k8s.io"], "apiVersions": ["v1"], "operations": ["UPDATE"], "scope": "Cluster",
+			"resources": ["customresourcedefinitions", "clusterroles"]}, {
+			"apiGroups": ["example.com"], "apiVersions": ["*"], "operations": ["UPDATE"], "scope": "Cluster", "resources": ["widgets"]}]}]`))
+	limited := user(t, "limited-outside", "clusterrole USER --verb=get,list --resource=namespaces,mutatingwebhookconfigurations,clusterroles",
+		"clusterrolebinding USER --clusterrole=USER --user=USER")
 	const notShown = "note: some objects outside namespaces are not shown: "
 	for _, user := range []struct {
 		kubeconfig string
@@ -79,9 +62,7 @@ func TestStatusListsObjectsOutsideNamespaces(t *testing.T) {
 			}
 		}
 	}
-	if err := all(reinstall, runs("delete", "clusterrole", "kept", "misspelled", "limited-outside"))(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, reinstall, runs("delete", "clusterrole", "kept", "misspelled", "limited-outside"))
 	waitHealthy(t)
 }
 
@@ -92,16 +73,8 @@ func TestStatusShowsLabelsThatDoNotFollow(t *testing.T) {
 		mode   = "ownership-handoff.io/mode"
 		repair = "kubectl handoff doctor shows how to repair them"
 	)
-	limited, err := cluster.AddUser("limited-status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := all(
-		runs("create", "clusterrole", "namespace-reader", "--verb=get", "--resource=namespaces"),
-		runs("create", "clusterrolebinding", "namespace-reader", "--clusterrole=namespace-reader", "--user=limited-status"),
-	)(); err != nil {
-		t.Fatal(err)
-	}
+	limited := user(t, "limited-status", "clusterrole namespace-reader --verb=get --resource=namespaces",
+		"clusterrolebinding namespace-reader --clusterrole=namespace-reader --user=USER")
 	check := func(sentence, kubeconfig, mode string, stale bool, wantCode int) {
 		t.Helper()
 		code, output, errors := run(t, kubeconfig, "status", "shop")
@@ -115,9 +88,7 @@ func TestStatusShowsLabelsThatDoNotFollow(t *testing.T) {
 		}
 	}
 	check("the label follows", cluster.Kubeconfig, "enforce", false, cli.ExitOK)
-	if err := stopWebhook(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, stopWebhook)
 	for _, step := range []struct {
 		sentence string
 		do       func() error
@@ -133,19 +104,13 @@ func TestStatusShowsLabelsThatDoNotFollow(t *testing.T) {
 			`warn ("enfroce" is unknown, label "", no answer)`, cli.ExitNegative,
 		},
 	} {
-		if err := step.do(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, step.do)
 		check(step.sentence, cluster.Kubeconfig, step.mode, true, step.code)
 	}
 	check("without permission to read the configuration", limited, `warn ("enfroce" is unknown, label "")`, true, cli.ExitPartial)
-	if err := change("kubectl-client-side-apply", configuration, `[{"op": "remove", "path": "/webhooks/2"},
-		{"op": "remove", "path": "/webhooks/1"}, {"op": "remove", "path": "/webhooks/0/namespaceSelector/matchExpressions/2"}]`); err != nil {
-		t.Fatal(err)
-	}
+	must(t, patches("kubectl-client-side-apply", configuration, `[{"op": "remove", "path": "/webhooks/2"},
+		{"op": "remove", "path": "/webhooks/1"}, {"op": "remove", "path": "/webhooks/0/namespaceSelector/matchExpressions/2"}]`))
 	check("the API server sends the writes of all namespaces", cluster.Kubeconfig, `warn ("enfroce" is unknown, no answer)`, false, cli.ExitNegative)
-	if err := all(reinstall, restartWebhook, runs("annotate", "namespace", "shop", mode+"=enforce", "--overwrite"))(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, reinstall, restartWebhook, runs("annotate", "namespace", "shop", mode+"=enforce", "--overwrite"))
 	waitHealthy(t)
 }
