@@ -1,25 +1,17 @@
 package manifests_test
 
 import (
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/config"
-	"github.com/ownership-handoff/handoff/webhook"
-	facts "github.com/ownership-handoff/handoff/webhook/cluster"
-	"github.com/ownership-handoff/handoff/webhook/serving"
 )
 
 func read(t *testing.T, path ...string) string {
@@ -86,56 +78,6 @@ func TestTheGuardUsesTheDefaultFieldManagers(t *testing.T) {
 			if !strings.Contains(last, want) {
 				t.Errorf("%s does not contain\n%s\nin\n%s", name, want, last)
 			}
-		}
-	}
-}
-
-func TestOverlaysAndChartInstallTheSameVersion(t *testing.T) {
-	t.Parallel()
-	tag := regexp.MustCompile(`newTag: (\S+)`).FindStringSubmatch(read(t, "base", "kustomization.yaml"))
-	version := regexp.MustCompile(`appVersion: (\S+)`).FindStringSubmatch(read(t, "chart", "Chart.yaml"))
-	if tag == nil || version == nil || tag[1] != version[1] {
-		t.Errorf("newTag of base %v, appVersion of the chart %v", tag, version)
-	}
-}
-
-// described collects the names of metrics instead of registering them.
-type described struct{ names []string }
-
-func (d *described) MustRegister(collectors ...prometheus.Collector) {
-	descriptions := make(chan *prometheus.Desc, 100)
-	for _, c := range collectors {
-		c.Describe(descriptions)
-	}
-	close(descriptions)
-	for description := range descriptions {
-		d.names = append(d.names, regexp.MustCompile(`fqName: "([^"]+)"`).FindStringSubmatch(description.String())[1])
-	}
-}
-func (d *described) Register(prometheus.Collector) error  { return nil }
-func (d *described) Unregister(prometheus.Collector) bool { return false }
-
-func TestAlertsAndPanelsUseTheMetricsOfHandoff(t *testing.T) {
-	t.Parallel()
-	var has described
-	webhook.NewMetrics(&has)
-	serving.New(serving.Options{Registerer: &has}, nil)
-	labels, err := new(facts.State).RepairLabels(&rest.Config{}, http.DefaultClient, logr.Discard())
-	if err != nil {
-		t.Fatal(err)
-	}
-	checks := serving.NewHealth(logr.Discard(), serving.Check{Name: "certificate"}).Metrics()
-	has.MustRegister(slices.Concat(labels.Metrics(), checks, []prometheus.Collector{new(facts.State).Ages()})...)
-	text := read(t, "components", "monitoring", "prometheusrule.yaml") + read(t, "components", "monitoring", "dashboard.json")
-	used := regexp.MustCompile(`\bhandoff_[a-z_]+`).FindAllString(strings.ReplaceAll(text, "_bucket", ""), -1)
-	for _, name := range used {
-		if !slices.Contains(has.names, name) {
-			t.Errorf("%s is not a metric of handoff, which has %v", name, has.names)
-		}
-	}
-	for _, name := range has.names {
-		if !slices.Contains(used, name) {
-			t.Errorf("%s is in no alert and no panel", name)
 		}
 	}
 }

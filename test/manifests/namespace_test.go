@@ -2,8 +2,6 @@ package manifests_test
 
 import (
 	"maps"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,22 +19,13 @@ func TestHandoffDoesNotInterceptItsOwnNamespace(t *testing.T) {
 	t.Parallel()
 	for _, folder := range []string{"overlays/default", "overlays/self-signed", "overlays/cert-manager"} {
 		for _, name := range []string{system, "platform"} {
-			dir := t.TempDir()
-			path, err := filepath.Rel(dir, filepath.Join(cluster.root, "manifests", folder))
-			if err != nil {
-				t.Fatal(err)
-			}
-			guard := filepath.Join(path, "..", "..", "guard")
-			text := "namespace: " + name + "\nresources: [" + path + ", " + guard + "]\n"
+			text := "namespace: " + name + "\nresources: [MANIFESTS/" + folder + ", MANIFESTS/guard]\n"
 			if folder != "overlays/default" { // which contains it
-				text += "components: [" + filepath.Join(path, "..", "..", "components", "namespace") + "]\n"
-			}
-			if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
+				text += "components: [MANIFESTS/components/namespace]\n"
 			}
 			var namespace corev1.Namespace
 			var selectors []*metav1.LabelSelector
-			for _, o := range decode(t, kubectl(t, "", "kustomize", dir).stdout) {
+			for _, o := range kustomization(t, text) {
 				var webhook admissionregistrationv1.MutatingWebhookConfiguration
 				var policy admissionregistrationv1.ValidatingAdmissionPolicy // a MutatingAdmissionPolicy has the same match constraints
 				switch o.GetKind() {
@@ -83,46 +72,6 @@ func convert(t *testing.T, from map[string]any, to any) {
 	t.Helper()
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from, to); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// TestObjectsThatOptInAreSelectedLikeOthers verifies that the second webhook has the rules and conditions of the first, that each
-// namespace is selected by one of them, and which objects are.
-func TestObjectsThatOptInAreSelectedLikeOthers(t *testing.T) {
-	t.Parallel()
-	const extra = `webhook.matchConditions=[{"name":"mine","expression":"true"}]`
-	for sentence, all := range map[string]objects{"base": kustomize(t, "base"), "the chart": chart(t, extra)} {
-		var configuration admissionregistrationv1.MutatingWebhookConfiguration
-		convert(t, all["MutatingWebhookConfiguration/handoff"].Object, &configuration)
-		byNamespace, byObject, outside := configuration.Webhooks[0], configuration.Webhooks[1], configuration.Webhooks[3]
-		if diff := cmp.Diff(byObject.MatchConditions, outside.MatchConditions); diff != "" {
-			t.Errorf("%s: match conditions of objects outside namespaces (-want +got):\n%s", sentence, diff)
-		}
-		if diff := cmp.Diff(byObject.ObjectSelector, outside.ObjectSelector); diff != "" {
-			t.Errorf("%s: selector of objects outside namespaces (-want +got):\n%s", sentence, diff)
-		}
-		if diff := cmp.Diff(byNamespace.MatchConditions, byObject.MatchConditions); diff != "" || len(byObject.MatchConditions) < 4 {
-			t.Errorf("%s: match conditions (-want +got):\n%s", sentence, diff)
-		}
-		if diff := cmp.Diff(byNamespace.Rules, byObject.Rules); diff != "" {
-			t.Errorf("%s: rules (-want +got):\n%s", sentence, diff)
-		}
-		for _, has := range []labels.Set{{"kubernetes.io/metadata.name": "a"}, {"kubernetes.io/metadata.name": "a", ownership.ModeLabel: ""}} {
-			if matches(t, byNamespace.NamespaceSelector, has) == matches(t, byObject.NamespaceSelector, has) {
-				t.Errorf("%s: a namespace with labels %s is selected by both webhooks or none", sentence, has)
-			}
-		}
-		for value, want := range map[string]struct{ byNamespace, byObject bool }{
-			"none": {true, false}, "off": {}, "enforce": {true, true}, "warn": {true, true}, "": {true, true}, "Off": {true, true},
-		} {
-			has := labels.Set{"app": "web"}
-			if value != "none" {
-				has[ownership.ModeLabel] = value
-			}
-			if matches(t, byNamespace.ObjectSelector, has) != want.byNamespace || matches(t, byObject.ObjectSelector, has) != want.byObject {
-				t.Errorf("%s: objects with labels %s: want %v", sentence, has, want)
-			}
-		}
 	}
 }
 

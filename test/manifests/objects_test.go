@@ -68,24 +68,30 @@ func (o objects) without(unwanted func(*unstructured.Unstructured) bool) objects
 // kustomize builds directories of manifests as one kustomization, with components/ as its components.
 func kustomize(t *testing.T, folders ...string) objects {
 	t.Helper()
-	dir := t.TempDir()
 	lists := map[string][]string{}
 	for _, folder := range folders {
-		path, err := filepath.Rel(dir, filepath.Join(cluster.root, "manifests", folder))
-		if err != nil {
-			t.Fatal(err)
-		}
 		list := "resources"
 		if strings.HasPrefix(folder, "components/") {
 			list = "components"
 		}
-		lists[list] = append(lists[list], path)
+		lists[list] = append(lists[list], "MANIFESTS/"+folder)
 	}
 	text, err := json.Marshal(lists)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), text, 0o600); err != nil {
+	return kustomization(t, string(text))
+}
+
+// kustomization builds a kustomization, in which MANIFESTS is the folder of the manifests.
+func kustomization(t *testing.T, text string) objects {
+	t.Helper()
+	dir := t.TempDir()
+	manifests, err := filepath.Rel(dir, filepath.Join(cluster.root, "manifests"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(strings.ReplaceAll(text, "MANIFESTS", manifests)), 0o600)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	return decode(t, kubectl(t, "", "kustomize", dir).stdout)
@@ -126,16 +132,7 @@ func chart(t *testing.T, values ...string) objects {
 // TestAnotherNamespaceStaysAsItIs verifies that an installation into an existing namespace neither changes nor deletes it.
 func TestAnotherNamespaceStaysAsItIs(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	source, err := filepath.Rel(dir, filepath.Join(cluster.root, "manifests"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := strings.ReplaceAll("namespace: platform\nresources: [M/overlays/self-signed, M/policies]\ncomponents: [M/components/monitoring]\n", "M", source)
-	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	all := decode(t, kubectl(t, "", "kustomize", dir).stdout)
+	all := kustomization(t, "namespace: platform\nresources: [MANIFESTS/overlays/self-signed, MANIFESTS/policies]\ncomponents: [MANIFESTS/components/monitoring]\n")
 	for name, o := range all {
 		if o.GetKind() == "Namespace" {
 			t.Errorf("it contains %s", name)
@@ -152,16 +149,7 @@ func TestAnotherNamespaceStaysAsItIs(t *testing.T) {
 // TestRolesNameTheObjectsOfAnInstallationWithAPrefix verifies that kustomize renames objects in the roles, too.
 func TestRolesNameTheObjectsOfAnInstallationWithAPrefix(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	source, err := filepath.Rel(dir, filepath.Join(cluster.root, "manifests", "overlays", "self-signed"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := "namePrefix: acme-\nresources: [" + source + "]\n"
-	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	all := decode(t, kubectl(t, "", "kustomize", dir).stdout)
+	all := kustomization(t, "namePrefix: acme-\nresources: [MANIFESTS/overlays/self-signed]\n")
 	kinds := map[string]string{
 		"mutatingwebhookconfigurations": "MutatingWebhookConfiguration", "services": "Service", "configmaps": "ConfigMap",
 	}

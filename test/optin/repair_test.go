@@ -1,7 +1,6 @@
 package optin_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,29 +111,6 @@ func TestRepairsThatCannotSucceed(t *testing.T) {
 	})
 	if said := strings.Count(webhook.Log(), "cannot patch resource"); said != 1 {
 		t.Errorf("want one log line that says what is forbidden, got %d:\n%s", said, webhook.Log())
-	}
-}
-
-// TestNamespacesThatWereAnnotatedBeforeTheInstallation annotates more namespaces than a pod repairs at once.
-func TestNamespacesThatWereAnnotatedBeforeTheInstallation(t *testing.T) {
-	if err := cluster.webhook.Unregister(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := cluster.webhook.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	const many = 100
-	var manifests strings.Builder
-	for i := range many {
-		fmt.Fprintf(&manifests, "apiVersion: v1\nkind: Namespace\nmetadata: {name: before-%d, annotations: {%s: warn}}\n---\n", i, mode)
-	}
-	kubectl(t, manifests.String(), "create", "-f-")
-	if err := startWebhook(t.Context()); err != nil { // waits for the labels
-		t.Fatal(err)
-	}
-	labeled := kubectl(t, "", "get", "namespaces", "-l", mode+"=warn", "-o", "name").stdout
-	if got := strings.Count(labeled, "namespace/before-"); got != many {
-		t.Errorf("want %d labeled namespaces, got %d", many, got)
 	}
 }
 
