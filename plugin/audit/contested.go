@@ -5,12 +5,10 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
-
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/installation"
+	"github.com/ownership-handoff/handoff/plugin/manifest"
 )
 
 // autoscaling is the field manager of the HorizontalPodAutoscaler controller, which writes through /scale.
@@ -48,7 +46,8 @@ func (a *auditor) contested(e explain.Explanation) {
 	}
 	for _, fold := range fields.FoldBy(same) {
 		found := contests[fold.First]
-		notKey := func(f ownership.Field) bool { return !isKey(f.Path) }
+		// Every manager that sets a field of a list element also manages its keys.
+		notKey := func(f ownership.Field) bool { return !manifest.IsKey(f.Path) }
 		if found.exists() && (found.writer != "" || slices.ContainsFunc(fold.Fields, notKey)) {
 			a.addContest(e, fold, found)
 		}
@@ -106,16 +105,6 @@ func clientSideApplier(e explain.Explanation) string {
 		}
 	}
 	return ""
-}
-
-// isKey reports whether a field is a key of its list element. Every manager that sets a field of the element also manages it.
-func isKey(path fieldpath.Path) bool {
-	last := len(path) - 1
-	if last < 1 || path[last].FieldName == nil || path[last-1].Key == nil {
-		return false
-	}
-	name := *path[last].FieldName
-	return slices.ContainsFunc(*path[last-1].Key, func(key value.Field) bool { return key.Name == name })
 }
 
 func (a *auditor) addContest(e explain.Explanation, fold ownership.Fold, found contest) {

@@ -20,9 +20,17 @@ const soon = 14 * 24 * time.Hour
 
 // checkCertificate checks the serving certificate, and the caBundle of each entry.
 func (d *diagnosis) checkCertificate(ctx context.Context) {
-	chain := d.readCertificate(ctx)
-	if chain != nil {
-		d.checkLeaf(chain[0])
+	var chain []*x509.Certificate // the certificate and its issuers
+	secret, absent := get[corev1.Secret](ctx, d, d.namespace(), d.secretName())
+	if absent {
+		d.check.found(d.secret(), "not found: the pods have no serving certificate", d.issue()...)
+	} else if secret != nil {
+		var err error
+		if chain, err = cert.ParseCertsPEM(secret.Data[corev1.TLSCertKey]); err != nil {
+			d.check.found(d.secret(), "has no certificate: "+corev1.TLSCertKey+": "+err.Error(), d.issue()...)
+		} else {
+			d.checkLeaf(chain[0])
+		}
 	}
 	for i, entry := range d.configuration().Webhooks {
 		isOurs := installation.Find(d.in.Entries(), entry.Name) != nil
@@ -30,25 +38,6 @@ func (d *diagnosis) checkCertificate(ctx context.Context) {
 			d.check.found(d.object(), "the caBundle of "+entry.Name+problem, d.trust(i)...)
 		}
 	}
-}
-
-// readCertificate returns the serving certificate and its issuers, nil if they cannot be read.
-func (d *diagnosis) readCertificate(ctx context.Context) []*x509.Certificate {
-	if d.in.ServiceReference() == nil {
-		return nil
-	}
-	secret, absent := get[corev1.Secret](ctx, d, d.namespace(), d.secretName())
-	if absent {
-		d.check.found(d.secret(), "not found: the pods have no serving certificate", d.issue()...)
-	}
-	if secret == nil {
-		return nil
-	}
-	chain, err := cert.ParseCertsPEM(secret.Data[corev1.TLSCertKey])
-	if err != nil {
-		d.check.found(d.secret(), "has no certificate: "+corev1.TLSCertKey+": "+err.Error(), d.issue()...)
-	}
-	return chain
 }
 
 // checkLeaf checks the time and the DNS name of the serving certificate.

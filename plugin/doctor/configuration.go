@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/manifests"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/installation"
@@ -225,12 +226,5 @@ func (d *diagnosis) restore(manager string) []string {
 	return remedies
 }
 
-// maxValue limits the length of a value in a problem.
-const maxValue = 240
-
-func short(text string) string {
-	if runes := []rune(text); len(runes) > maxValue {
-		return string(runes[:maxValue]) + "…"
-	}
-	return text
-}
+// short limits the length of a value in a problem.
+func short(text string) string { return table.Shorten(text, 240) }

@@ -55,6 +55,7 @@ type diagnosis struct {
 	running    *apiversion.Info
 	resources  []*metav1.APIResourceList // nil if they cannot be read
 	deployment *appsv1.Deployment
+	unknown    error // of reading the deployment
 	pods       []corev1.Pod
 	namespaces []corev1.Namespace // to check, nil if they cannot be read
 	// answered reports whether a dry run was answered, silent whether one was not; version is the webhook's.
@@ -73,7 +74,7 @@ var checks = []struct {
 	{"configuration", (*diagnosis).checkConfiguration, ""},
 	{"service", (*diagnosis).checkService, "service"},
 	{"pods", (*diagnosis).checkPods, "service"},
-	{"certificate", (*diagnosis).checkCertificate, "configuration"},
+	{"certificate", (*diagnosis).checkCertificate, "service"},
 	{"permissions", (*diagnosis).checkPermissions, "service"},
 	{"namespaces", (*diagnosis).checkNamespaces, ""},
 	{"dry-run", (*diagnosis).checkDryRun, ""},
@@ -102,6 +103,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if d.in, err = installation.Of(ctx, config); err != nil {
 		return nil, err
 	}
+	d.deployment, d.unknown = d.in.Deployment(ctx)
 	report := &Report{APIVersion: explain.APIVersion, Kind: "Diagnosis"}
 	for _, check := range checks {
 		d.check = &Check{Name: check.name}
@@ -249,7 +251,7 @@ func (d *diagnosis) logs() string { return d.ofPods("logs") + " --tail=20" }
 
 // ofPods returns a command about the pods.
 func (d *diagnosis) ofPods(command string) string {
-	return d.kubectl(command + " -l " + d.in.Selector().String())
+	return d.kubectl(command + " -l " + d.in.Selector.String())
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

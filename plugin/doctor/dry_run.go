@@ -113,7 +113,7 @@ func (d *diagnosis) probeNamespaces(ctx context.Context) {
 	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	o.SetAnnotations(map[string]string{ownership.ModeAnnotation: string(ownership.ModeEnforce)})
-	created, err := d.in.DryRun(ctx, o)
+	created, err := d.in.Create(ctx, o, &installation.Reply{})
 	switch {
 	case err != nil:
 		d.unread("create namespaces, for a dry run", err)

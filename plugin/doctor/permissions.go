@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	registration "k8s.io/api/admissionregistration/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -130,39 +129,4 @@ func (d *diagnosis) permissions(namespace string, rules []rbacv1.PolicyRule) (al
 		}
 	}
 	return all
-}
-
-// limitingPolicy is the policy that restricts what the ServiceAccount may change of namespaces (manifests/base/namespaces.yaml). It
-// is recognized by the end of its name, to which kustomize and Helm can add.
-const limitingPolicy = "handoff-webhook-namespaces"
-
-// checkLimits checks that the policy is in effect, without which the permission to patch namespaces has no limit.
-func (d *diagnosis) checkLimits(ctx context.Context, unlimited string) {
-	policies, ok := list[registration.ValidatingAdmissionPolicy](ctx, d, "", "")
-	if !ok {
-		return
-	}
-	bindings, ok := list[registration.ValidatingAdmissionPolicyBinding](ctx, d, "", "")
-	if !ok {
-		return
-	}
-	limits := func(p registration.ValidatingAdmissionPolicy) bool { return strings.HasSuffix(p.Name, limitingPolicy) }
-	at := slices.IndexFunc(policies, limits)
-	denies := func(b registration.ValidatingAdmissionPolicyBinding) bool {
-		return b.Spec.PolicyName == policies[at].Name && isEverywhere(b.Spec.MatchResources) &&
-			slices.Contains(b.Spec.ValidationActions, registration.Deny)
-	}
-	switch {
-	case at < 0:
-		d.check.found("validatingadmissionpolicy/"+limitingPolicy, "not found"+unlimited, d.reinstall())
-	case !slices.ContainsFunc(bindings, denies):
-		d.check.found("validatingadmissionpolicy/"+policies[at].Name,
-			"no binding with validationActions Deny applies it everywhere"+unlimited, d.reinstall())
-	}
-}
-
-// isEverywhere reports whether a binding selects all namespaces.
-func isEverywhere(match *registration.MatchResources) bool {
-	return match == nil || match.NamespaceSelector == nil ||
-		len(match.NamespaceSelector.MatchLabels)+len(match.NamespaceSelector.MatchExpressions) == 0
 }

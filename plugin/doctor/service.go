@@ -96,18 +96,16 @@ const (
 )
 
 func (d *diagnosis) checkPods(ctx context.Context) {
-	var err error
-	d.deployment, err = d.in.Deployment(ctx)
 	switch {
-	case err != nil:
-		d.unread("list deployments.apps -n "+d.namespace(), err)
+	case d.deployment == nil && d.unknown != nil:
+		d.unread("list deployments.apps -n "+d.namespace(), d.unknown)
 		return
 	case d.deployment == nil:
 		d.check.found("deployment.apps/handoff-webhook -n "+d.namespace(), "not found: no Deployment has pods with the labels "+
-			d.in.Selector().String(), d.reinstall())
+			d.in.Selector.String(), d.reinstall())
 		return
 	}
-	desired, describe := int32(1), d.kubectl("describe replicaset -l "+d.in.Selector().String())
+	desired, describe := int32(1), d.kubectl("describe replicaset -l "+d.in.Selector.String())
 	if d.deployment.Spec.Replicas != nil {
 		desired = *d.deployment.Spec.Replicas
 	}
@@ -121,7 +119,7 @@ func (d *diagnosis) checkPods(ctx context.Context) {
 		}
 	}
 	var ok bool
-	if d.pods, ok = list[corev1.Pod](ctx, d, d.namespace(), d.in.Selector().String()); !ok {
+	if d.pods, ok = list[corev1.Pod](ctx, d, d.namespace(), d.in.Selector.String()); !ok {
 		return
 	}
 	ready := 0

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -72,27 +73,27 @@ func (in *Installation) Ask(ctx context.Context, namespace string, labeled bool)
 
 // ask makes a dry run of each kind until one is answered or allowed. The error is that of the first kind for which there was one.
 func (in *Installation) ask(ctx context.Context, q question) (reply Reply) {
-	first := errNoProbe
+	reply.err = errNoProbe
 	for _, kind := range probes {
 		o, err := in.probe(ctx, kind, q)
 		if errors.Is(err, errNoProbe) {
 			continue
 		}
 		if err == nil {
-			_, err = in.create(ctx, o, &reply)
+			_, err = in.Create(ctx, o, &reply)
 		}
 		if err == nil || reply.Answered { // another webhook or a policy can refuse the probe afterwards
+			reply.err = nil
 			return reply
 		}
-		if errors.Is(first, errNoProbe) {
-			first = err
+		if errors.Is(reply.err, errNoProbe) {
+			reply.err = err
 		}
 		var status apierrors.APIStatus
 		if Refused(err) || !errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError {
 			break
 		}
 	}
-	reply.err = first
 	return reply
 }
 
@@ -132,13 +133,8 @@ func resourceOf(o *unstructured.Unstructured) schema.GroupVersionResource {
 	return resource
 }
 
-// DryRun creates an object with a generated name as a dry run.
-func (in *Installation) DryRun(ctx context.Context, o *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	return in.create(ctx, o, &Reply{})
-}
-
-// create creates an object with a generated name as a dry run. The reply handles the warnings of the response.
-func (in *Installation) create(ctx context.Context, o *unstructured.Unstructured, reply *Reply) (*unstructured.Unstructured, error) {
+// Create creates an object with a generated name as a dry run. The reply handles the warnings of the response.
+func (in *Installation) Create(ctx context.Context, o *unstructured.Unstructured, reply *Reply) (*unstructured.Unstructured, error) {
 	objects, err := in.answering(reply)
 	if err != nil {
 		return nil, err
@@ -166,25 +162,16 @@ func (in *Installation) AskOutside(ctx context.Context) (reply Reply, err error)
 	return reply, err
 }
 
+// answer matches the answer to a dry run. Earlier versions do not state the configuration and the mode.
+var answer = regexp.MustCompile(`^` + protocol.WarningPrefix + protocol.Answered + `([^,]*)(?:, configuration ([^,]*))?(?:, mode (.*))?$`)
+
 // HandleWarningHeader implements rest.WarningHandler.
 func (r *Reply) HandleWarningHeader(_ int, _, text string) {
 	if !strings.HasPrefix(text, protocol.WarningPrefix) {
 		return
 	}
 	r.Answered, r.Warnings = true, append(r.Warnings, text)
-	answer, ok := strings.CutPrefix(text, protocol.WarningPrefix+protocol.Answered)
-	if !ok {
-		return
-	}
-	for i, part := range strings.Split(answer, ", ") {
-		name, value, _ := strings.Cut(part, " ")
-		switch {
-		case i == 0:
-			r.Version = part
-		case name == "configuration":
-			r.Configuration = value
-		case name == "mode":
-			r.Mode, _ = ownership.ModeOf(value, true)
-		}
+	if stated := answer.FindStringSubmatch(text); stated != nil {
+		r.Version, r.Configuration, r.Mode = stated[1], stated[2], ownership.Mode(stated[3])
 	}
 }

@@ -26,34 +26,19 @@ func (in *Installation) ServiceReference() *registration.ServiceReference {
 	return nil
 }
 
-// Service reads the Service that the entries name.
-func (in *Installation) Service(ctx context.Context) (*corev1.Service, error) {
-	ref := in.ServiceReference()
-	return Get[corev1.Service](ctx, in, corev1.SchemeGroupVersion.WithResource("services"), ref.Namespace, ref.Name)
-}
-
-// Selector returns the labels of the pods: those that the Service selects or, if it has not been read, those in the manifests.
-func (in *Installation) Selector() labels.Set {
-	if ref := in.ServiceReference(); ref != nil {
-		what := request{resource: corev1.SchemeGroupVersion.WithResource("services"), namespace: ref.Namespace, name: ref.Name}
-		if service, ok := in.read[what].content.(*corev1.Service); ok && len(service.Spec.Selector) > 0 {
-			return service.Spec.Selector
-		}
-	}
-	return labels.Set{"app.kubernetes.io/name": "handoff", "app.kubernetes.io/component": "webhook"}
-}
-
-// Deployment reads the Deployment behind the Service. It is nil without an error if there is none.
+// Deployment reads the Deployment behind the Service, and sets the Selector. It is nil without an error if there is none.
 func (in *Installation) Deployment(ctx context.Context) (*appsv1.Deployment, error) {
 	ref := in.ServiceReference()
 	if ref == nil {
 		return nil, nil //nolint:nilnil // no Deployment and no error
 	}
-	_, _ = in.Service(ctx) // without it, the labels are those in the manifests
-	selector := in.Selector().AsSelector()
+	service, err := Get[corev1.Service](ctx, in, corev1.SchemeGroupVersion.WithResource("services"), ref.Namespace, ref.Name)
+	if err == nil && len(service.Spec.Selector) > 0 {
+		in.Selector = service.Spec.Selector
+	}
 	all, err := List[appsv1.Deployment](ctx, in, appsv1.SchemeGroupVersion.WithResource("deployments"), ref.Namespace, "")
 	for i := range all {
-		if selector.Matches(labels.Set(all[i].Spec.Template.Labels)) {
+		if in.Selector.AsSelector().Matches(labels.Set(all[i].Spec.Template.Labels)) {
 			return &all[i], err
 		}
 	}
@@ -109,7 +94,7 @@ func (e *InvalidConfigurationError) Unwrap() error { return e.Err }
 func (in *Installation) Configuration(ctx context.Context) (config.HandoffConfiguration, error) {
 	deployment, err := in.Deployment(ctx)
 	if err == nil && deployment == nil {
-		err = errors.New("no Deployment has pods with the labels " + in.Selector().String())
+		err = errors.New("no Deployment has pods with the labels " + in.Selector.String())
 	}
 	file, set := Flag(deployment, "config")
 	if err != nil || !set {
@@ -137,18 +122,10 @@ func (in *Installation) Configuration(ctx context.Context) (config.HandoffConfig
 // mounted returns the ConfigMap and the key of a file in the webhook's container.
 func mounted(in *appsv1.Deployment, file string) (name, key string) {
 	for _, mount := range container(in).VolumeMounts {
-		inside, ok := strings.CutPrefix(path.Clean(file), path.Clean(mount.MountPath))
 		for _, volume := range in.Spec.Template.Spec.Volumes {
-			if !ok || volume.Name != mount.Name || volume.ConfigMap == nil {
-				continue
+			if volume.Name == mount.Name && volume.ConfigMap != nil && strings.HasPrefix(file, mount.MountPath) {
+				return volume.ConfigMap.Name, path.Base(file)
 			}
-			key = strings.TrimPrefix(path.Join(mount.SubPath, inside), "/")
-			for _, item := range volume.ConfigMap.Items {
-				if item.Path == key {
-					return volume.ConfigMap.Name, item.Key
-				}
-			}
-			return volume.ConfigMap.Name, key
 		}
 	}
 	return "", ""

@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/dynamic"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
@@ -43,6 +44,8 @@ type Installation struct {
 	Configurations []registration.MutatingWebhookConfiguration
 	// Unread is the error of reading them, nil if they are known.
 	Unread error
+	// Selector are the labels of the pods: those that the Service selects or, until Deployment has read it, those in the manifests.
+	Selector labels.Set
 
 	config    *rest.Config      // nil for files
 	objects   dynamic.Interface // likewise
@@ -57,7 +60,8 @@ func Of(ctx context.Context, c *rest.Config) (*Installation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating a client: %w", err)
 	}
-	in := &Installation{config: c, objects: objects, read: map[request]response{}, replies: map[question]Reply{}}
+	in := newInstallation()
+	in.config, in.objects = c, objects
 	resource := registration.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations")
 	all, err := List[registration.MutatingWebhookConfiguration](ctx, in, resource, "", "")
 	if apierrors.IsForbidden(err) { // a role can be limited to names
@@ -98,7 +102,16 @@ func (in *Installation) readable(ctx context.Context) []string {
 // InFiles returns the installation for objects in files: that of the manifests. Namespaces are added with AddNamespace.
 func InFiles() (*Installation, error) {
 	shipped, err := manifests.Objects[registration.MutatingWebhookConfiguration](manifests.Base, "MutatingWebhookConfiguration")
-	return &Installation{Configurations: shipped, read: map[request]response{}, replies: map[question]Reply{}}, err
+	in := newInstallation()
+	in.Configurations = shipped
+	return in, err
+}
+
+func newInstallation() *Installation {
+	return &Installation{
+		Selector: labels.Set{"app.kubernetes.io/name": "handoff", "app.kubernetes.io/component": "webhook"},
+		read:     map[request]response{}, replies: map[question]Reply{},
+	}
 }
 
 // OfFiles reports whether the objects are in files.
@@ -113,9 +126,7 @@ func (in *Installation) Entries() []*registration.MutatingWebhook {
 }
 
 // EntriesOf returns the entries of configurations that call handoff.
-func EntriesOf(
-	configurations ...registration.MutatingWebhookConfiguration,
-) (all []*registration.MutatingWebhook) {
+func EntriesOf(configurations ...registration.MutatingWebhookConfiguration) (all []*registration.MutatingWebhook) {
 	for _, configuration := range configurations {
 		for i := range configuration.Webhooks {
 			if strings.HasSuffix(configuration.Webhooks[i].Name, entrySuffix) {

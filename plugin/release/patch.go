@@ -9,6 +9,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // Patch returns the plan as a JSON patch (RFC 6902) of the annotation and managedFields. If the object has changed, the API
@@ -64,4 +65,26 @@ func patchOf(o ownership.Object, entries []ownership.Entry, operations ...merge.
 		merge.Operation{Op: "replace", Path: "/metadata/managedFields", Value: json.RawMessage(ownership.EncodeEntries(entries))},
 		merge.Operation{Op: "replace", Path: "/metadata/resourceVersion", Value: json.RawMessage(version)},
 	))
+}
+
+// Manifests returns the manifest with and without the fields, to check whether the API server would create the object without them.
+// If it is not recorded, as with server-side apply, it is what appliers manage of the live object: the API server would refuse to
+// create an object with what it has allocated itself, as a node port.
+func (p Plan) Manifests() (with, without []byte) {
+	if p.was != "" {
+		return []byte(p.was), []byte(p.text)
+	}
+	applied := jsontree.Valid(source.WithoutGenerated(p.Subject.Object.Text()))
+	mayGo := func(path fieldpath.Path) bool { return len(path) > 0 && !containsIdentity(path) }
+	for i := range p.fields {
+		if f := &p.fields[i]; !slices.ContainsFunc(f.Entries, p.isApplier) {
+			applied.Cut(f.Path, mayGo)
+		}
+	}
+	with = applied.Remaining()
+	object := jsontree.Valid(with)
+	for _, path := range p.Paths {
+		object.Cut(path, removableIfEmpty)
+	}
+	return with, object.Remaining()
 }

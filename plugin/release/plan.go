@@ -12,6 +12,7 @@ package release
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -174,22 +175,18 @@ func (p *Plan) summarize() error {
 
 // outermost returns the paths that are not nested under others, without duplicates.
 func outermost(paths []fieldpath.Path) []fieldpath.Path {
-	listed, taken := map[string]bool{}, map[string]bool{}
+	listed, seen := map[string]bool{}, map[string]bool{}
 	for _, path := range paths {
 		listed[path.String()] = true
 	}
-	var left []fieldpath.Path
-	for _, path := range paths {
-		within := taken[path.String()]
+	return slices.DeleteFunc(paths, func(path fieldpath.Path) bool {
+		within := seen[path.String()]
+		seen[path.String()] = true
 		for n := 1; n < len(path) && !within; n++ {
 			within = listed[path[:n].String()]
 		}
-		if !within {
-			left = append(left, path)
-			taken[path.String()] = true
-		}
-	}
-	return left
+		return within
+	})
 }
 
 // Texts returns paths as a comma-separated list.

@@ -1,11 +1,15 @@
 package release
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -13,6 +17,93 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/manifest"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
+
+// kappAnnotation contains the manifest that kapp applied last.
+const kappAnnotation = "kapp.k14s.io/original"
+
+// reachable returns an error if an object's manifest is not recorded where a plan can edit it.
+func reachable(s source.Subject) error {
+	entries, err := s.Object.Entries()
+	if err != nil {
+		return fmt.Errorf("%s: %w; apply the object again to rewrite it", s, err)
+	}
+	if len(entries) == 0 {
+		return fmt.Errorf("%s: no managedFields, so the manifests that declare its fields are unknown; "+
+			"apply the manifest once to record them, then release", s)
+	}
+	var updates, applies []ownership.Entry // of appliers
+	for _, e := range entries {
+		switch {
+		case e.Subresource != "" || !s.Context.Managers.IsApplier(e):
+		case e.Operation == ownership.OperationApply:
+			applies = append(applies, e)
+		default:
+			updates = append(updates, e)
+		}
+	}
+	annotated := func(name string) bool {
+		return s.Object.Value(fieldpath.MakePathOrDie("metadata", "annotations", name)) != nil
+	}
+	isHelm := func(e ownership.Entry) bool { // or a program with its library
+		return e.Manager == "helm" || e.Manager == "helm-controller" || e.Contains(ownership.HelmReleasePath())
+	}
+	elsewhere := func(tool, where, remedy string) error {
+		return fmt.Errorf("%s: %s records its manifest %s, which this command cannot edit; %s", s, tool, where, remedy)
+	}
+	_, recorded := s.Object.LastApplied()
+	switch {
+	case annotated(kappAnnotation):
+		return elsewhere("kapp", "in its annotation "+kappAnnotation, "add a rebaseRule for the field to kapp's configuration")
+	// Helm 3 sends updates; Helm 4 uses server-side apply and is not affected.
+	case (annotated(ownership.HelmReleaseAnnotation) || slices.ContainsFunc(updates, isHelm)) && !slices.ContainsFunc(applies, isHelm):
+		return elsewhere("Helm", "in the Secret of the release",
+			"give the chart a condition that renders the live value, or enable handoff in the namespace")
+	case !recorded && len(updates)+len(applies) == 0:
+		return fmt.Errorf("%s: no manifest is recorded, neither in a last-applied annotation nor by server-side apply, "+
+			"so no apply would delete its fields; nothing to release", s)
+	case !recorded && len(updates) > 0 && updates[0].Manager == "kubectl-client-side-apply":
+		return fmt.Errorf("%s: the last-applied annotation was removed, so the fields that its manifest declares are unknown; "+
+			"restore it with kubectl apply set-last-applied --create-annotation -f FILE", s)
+	case !recorded && len(updates) > 0:
+		return elsewhere(updates[0].Manager, "elsewhere", "see its documentation on ignoring fields")
+	}
+	return otherVersion(s, applies)
+}
+
+// otherVersion returns an error if the records use another API version than the object was read in, because field names can
+// differ between versions. If they use several versions, no version fits all of them.
+func otherVersion(s source.Subject, applies []ownership.Entry) error {
+	read := s.Kind.GroupVersion().String()
+	var declared []string
+	if text, ok := s.Object.LastApplied(); ok {
+		var manifest struct {
+			APIVersion string `json:"apiVersion"`
+		}
+		if err := json.Unmarshal([]byte(text), &manifest); err != nil {
+			return fmt.Errorf("%s: %w; apply the object again to rewrite it", s, ownership.ErrLastApplied)
+		}
+		declared = append(declared, manifest.APIVersion)
+	}
+	for _, e := range applies {
+		declared = append(declared, e.APIVersion)
+	}
+	slices.Sort(declared)
+	declared = slices.Compact(declared)
+	switch {
+	case len(declared) > 1:
+		return fmt.Errorf("%s: its manifests use several API versions, %s, between which field names can differ; "+
+			"change all of them to one version, and apply each once", s, strings.Join(declared, " and "))
+	case declared[0] == read:
+		return nil
+	}
+	version, err := schema.ParseGroupVersion(declared[0])
+	remedy := "change the manifest to that version, and apply it once"
+	if err == nil && version.Group == s.Kind.Group {
+		remedy = fmt.Sprintf("name the object as %s.%s.%s/%s", strings.ToLower(s.Kind.Kind), version.Version, version.Group, s.Name)
+	}
+	return fmt.Errorf("%s: its manifest uses %s, but the object was read in %s, and field names can differ between them; %s",
+		s, declared[0], read, remedy)
+}
 
 // named returns the paths that a FIELD argument matches, or an error if one of them cannot be released.
 func named(e explain.Explanation, live *jsontree.Node, field string) ([]fieldpath.Path, error) {
@@ -24,30 +115,27 @@ func named(e explain.Explanation, live *jsontree.Node, field string) ([]fieldpat
 		}
 	}
 	paths, err := e.Named(field)
-	if err != nil {
-		if whole, ok := e.Within(field); ok {
-			return nil, fmt.Errorf("%s: %s is part of %s, which is atomic; release all of it instead", e.Subject, field,
-				explain.Text(whole.Path))
-		}
-		return nil, err
+	if whole, ok := e.Within(field); err != nil && ok {
+		return nil, fmt.Errorf("%s: %s is part of %s, which is atomic; release all of it instead", e.Subject, field, explain.Text(whole.Path))
 	}
 	for _, path := range paths {
 		if err := errors.Join(refuseIdentity(e.Subject, path), refuse(e.Subject, live, path)); err != nil {
 			return nil, err
 		}
 	}
-	return paths, nil
+	return paths, err
 }
 
 // refuseIdentity returns an error for fields that identify the object, and for status.
 func refuseIdentity(s source.Subject, path fieldpath.Path) error {
 	text := explain.Text(path)
+	identifies := func(identity fieldpath.Path) bool { return ownership.HasPrefix(path, identity) }
 	switch first := path[0].FieldName; {
 	case first == nil:
 		return fmt.Errorf("%s: %s is not a field; write its name, such as .spec.replicas", s, text)
 	case *first == "status":
 		return fmt.Errorf("%s: %s is in status, which an apply does not set; nothing to release", s, text)
-	case isIdentity(path):
+	case identifies(ownership.LastAppliedPath()) || slices.ContainsFunc(ownership.IdentityPaths(), identifies):
 		return fmt.Errorf("%s: %s identifies the object or records its state; it cannot be released", s, text)
 	case containsIdentity(path):
 		nested := map[int]string{1: ".metadata.labels", 2: ".metadata.annotations.*"}[len(path)]
@@ -55,11 +143,6 @@ func refuseIdentity(s source.Subject, path fieldpath.Path) error {
 			s, text, nested)
 	}
 	return nil
-}
-
-func isIdentity(path fieldpath.Path) bool {
-	identifies := func(identity fieldpath.Path) bool { return ownership.HasPrefix(path, identity) }
-	return identifies(ownership.LastAppliedPath()) || slices.ContainsFunc(ownership.IdentityPaths(), identifies)
 }
 
 func containsIdentity(path fieldpath.Path) bool {
@@ -80,4 +163,54 @@ func refuse(s source.Subject, live *jsontree.Node, path fieldpath.Path) error {
 			"release all of %s instead", s, text, explain.Text(path[:len(path)-1]))
 	}
 	return nil
+}
+
+// unsafe returns an error for each field that the next kubectl apply, of the last-applied manifest without the fields, would
+// change. Server-side apply needs no such check: it removes only fields that its own entry alone contains.
+func (p Plan) unsafe() (refusals []error) {
+	if p.was == "" {
+		return nil
+	}
+	remedies := map[string]string{} // by parent
+	for i, err := range p.survive(p.text, p.Paths) {
+		path := p.Paths[i]
+		if err == nil {
+			continue
+		}
+		parent := path[:len(path)-1].String()
+		if remedies[parent] == "" {
+			remedies[parent] = p.widerRemedy(path)
+		}
+		refusals = append(refusals, fmt.Errorf("%s: %s %w; %s", p.Subject, explain.Text(path), err, remedies[parent]))
+	}
+	return refusals
+}
+
+// survive simulates an apply of a manifest that has been applied before, and returns for each path why it would change, or nil.
+func (p Plan) survive(manifest string, paths []fieldpath.Path) []error {
+	errs := make([]error, len(paths))
+	result, err := p.Subject.ThreeWay([]byte(manifest), []byte(manifest), p.Subject.Object.Text())
+	live, applied := jsontree.Valid(p.Subject.Object.Text()), jsontree.Valid(result)
+	for i, path := range paths {
+		was, noLive := value.FromJSON(live.Find(path).Text())
+		is, gone := value.FromJSON(applied.Find(path).Text())
+		switch {
+		case err != nil:
+			errs[i] = fmt.Errorf("cannot be released, because a manifest without it cannot be applied: %w", err)
+		case noLive != nil || gone != nil || !value.Equals(was, is):
+			errs[i] = errors.New("is part of a value that kubectl apply treats as atomic: a manifest without it would still change it")
+		}
+	}
+	return errs
+}
+
+// widerRemedy returns the advice to release the nearest ancestor of a path that can be released.
+func (p Plan) widerRemedy(path fieldpath.Path) string {
+	for n := len(path) - 1; n > 0 && refuseIdentity(p.Subject, path[:n]) == nil; n-- {
+		manifest, _ := p.without(path[:n])
+		if p.survive(manifest, []fieldpath.Path{path[:n]})[0] == nil {
+			return "release all of " + explain.Text(path[:n]) + " instead"
+		}
+	}
+	return "keep it in the manifest"
 }

@@ -9,17 +9,22 @@ package strip
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/manifest"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
+
+// maxValueLen limits the length of a displayed value.
+const maxValueLen = 80
 
 // Stripper strips manifests.
 type Stripper struct {
@@ -37,6 +42,22 @@ type Stripper struct {
 	Gaps []string
 }
 
+// Object is an object of a file, and those of its fields that others own.
+type Object struct {
+	// File is the name of the file.
+	File   string
+	Fields []Field
+
+	subject source.Subject
+}
+
+// MarshalJSON returns the machine-readable report on the object.
+func (o Object) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{
+		"apiVersion": explain.APIVersion, "kind": "Strip", "file": o.File, "object": explain.ObjectOf(o.subject), "fields": o.Fields,
+	})
+}
+
 // File returns the text of a file after stripping it. The error is one line that names the file, the object and a remedy.
 func (s *Stripper) File(ctx context.Context, t source.Text) ([]byte, error) {
 	stream, err := manifest.Parse(t)
@@ -52,18 +73,19 @@ func (s *Stripper) File(ctx context.Context, t source.Text) ([]byte, error) {
 		s.Manifests++
 		object := Object{File: t.Name}
 		planned, err := s.plan(ctx, &object, o, id)
-		if err == nil && len(object.subject.Gaps) > 0 && !s.IgnoreErrors {
-			return nil, fmt.Errorf("%s: %s", t.Name, object.subject.Gaps[0])
-		}
-		if err != nil && s.IgnoreErrors {
+		if err != nil {
+			if !s.IgnoreErrors {
+				return nil, fmt.Errorf("%s: %s: %w", t.Name, id, err)
+			}
 			s.Gaps = append(s.Gaps, fmt.Sprintf("%s: %s: not stripped: %v", t.Name, id, err))
 			continue
 		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %s: %w", t.Name, id, err)
-		}
 		for _, gap := range object.subject.Gaps {
-			s.Gaps = append(s.Gaps, fmt.Sprintf("%s: %s", t.Name, gap))
+			gap = t.Name + ": " + gap
+			if !s.IgnoreErrors {
+				return nil, errors.New(gap)
+			}
+			s.Gaps = append(s.Gaps, gap)
 		}
 		for _, edit := range planned {
 			if stream.IsShared(edit.Place) {
@@ -146,4 +168,26 @@ func recordError(s source.Subject, err error) error {
 		}
 	}
 	return fmt.Errorf("%w; apply the object again to rewrite it", err)
+}
+
+// Lines returns what happened to the fields, one line each.
+func (s *Stripper) Lines() (lines []string) {
+	for _, o := range s.Objects {
+		for _, field := range o.Fields {
+			lines = append(lines, fmt.Sprintf("%s: %s: %s", o.File, o.subject, o.sentence(field)))
+		}
+	}
+	return lines
+}
+
+func (o Object) sentence(f Field) string {
+	switch f.Action {
+	case Set:
+		return fmt.Sprintf("set %s to the live value %s, owned by %s; without the field, an apply could delete it: %s",
+			f.Path, table.Shorten(o.subject.Show(f.path, f.live), maxValueLen), f.By, f.Reason)
+	case Left:
+		return fmt.Sprintf("left %s, owned by %s: %s", f.Path, f.By, f.Reason)
+	default:
+		return fmt.Sprintf("dropped %s, owned by %s", f.Path, f.By)
+	}
 }
