@@ -64,6 +64,7 @@ func TestTimeIsLinearInFields(t *testing.T) {
 		"audit":                    "audit -f LIVE configmaps",
 		"preview":                  "preview -f MANIFEST --live LIVE",
 		"preview as data":          "preview -f MANIFEST --live LIVE -o json",
+		"strip":                    "strip -f MANIFEST --live LIVE",
 	} {
 		t.Run(name, func(t *testing.T) {
 			growth.WantLinear(t, 1500, func(fields int) func() {

@@ -24,7 +24,6 @@ import (
 )
 
 func (s *shared) newRelease() *cobra.Command {
-	var manifests []string
 	c := &cobra.Command{
 		Use:   "release TYPE/NAME FIELD...",
 		Short: "Stop managing fields through the manifest",
@@ -39,7 +38,7 @@ ownership-handoff if an autoscaler or a controller owns the field, otherwise to 
 not change. If the object changes in the meantime, the command reads it again and starts over.
 
 The output shows the changes, and then what to remove from the manifest: until you do, an apply makes the manifest manage the
-field again. With --from-manifest, it lists the lines to delete.
+field again.
 
 Write FIELD as kubectl handoff explain prints it; * matches several fields. If any field would not survive the next apply,
 the command fails and writes nothing. That is so for part of an atomic list, for the key of a list element, and for objects
@@ -48,23 +47,21 @@ without the field; this check requires permission to create such objects. It wor
 		Example: `  # Show what would change
   kubectl handoff release deployment/web .spec.replicas --dry-run=server
 
-  # Release the field, and list the lines to delete from the manifest
-  kubectl handoff release deployment/web .spec.replicas --from-manifest web.yaml
+  # Release the field
+  kubectl handoff release deployment/web .spec.replicas
 
   # Release the resources of all containers
   kubectl handoff release deployment/web '.spec.template.spec.containers[*].resources'`,
 		Args:              between(2, math.MaxInt, "requires a FIELD, such as .spec.replicas"),
-		RunE:              func(c *cobra.Command, args []string) error { return s.release(c.Context(), args, manifests) },
+		RunE:              func(c *cobra.Command, args []string) error { return s.release(c.Context(), args) },
 		ValidArgsFunction: s.completeFields,
 	}
-	c.Flags().StringSliceVar(&manifests, "from-manifest", nil,
-		"Files, directories or URLs that the object is applied from; - is standard input. They are not modified.")
 	s.configFlag(c)
 	s.writeFlags(c, "released")
 	return c
 }
 
-func (s *shared) release(ctx context.Context, args, manifests []string) error {
+func (s *shared) release(ctx context.Context, args []string) error {
 	done, err := s.done("released")
 	if err != nil {
 		return err
@@ -76,18 +73,10 @@ func (s *shared) release(ctx context.Context, args, manifests []string) error {
 	if len(fields) == 0 {
 		return usagef("requires a FIELD, such as .spec.replicas")
 	}
-	texts, err := source.ReadTexts(ctx, s.env.IOStreams.In, manifests, false)
-	if err != nil {
-		return err
-	}
 	var plan release.Plan
-	var lines []string
 	var object *unstructured.Unstructured
 	err = retry.RetryOnConflict(retry.DefaultRetry, func() (err error) { // starts over if the object has changed
-		if plan, err = s.plan(ctx, objects, fields); err == nil && len(manifests) > 0 {
-			lines, err = plan.Lines(texts)
-		}
-		if err != nil {
+		if plan, err = s.plan(ctx, objects, fields); err != nil {
 			return err
 		}
 		if object, err = s.carryOut(ctx, plan); err != nil {
@@ -104,15 +93,11 @@ func (s *shared) release(ctx context.Context, args, manifests []string) error {
 	case s.output.format != "":
 		return s.printObject(object, done)
 	}
-	if len(manifests) == 0 && len(plan.Delete) > 0 {
-		lines = []string{fmt.Sprintf("remove %s from the manifest before the next apply, or the manifest will manage %s again",
-			release.Texts(plan.Delete), map[bool]string{true: "it", false: "them"}[len(plan.Delete) == 1])}
-	}
-	return s.reportRelease(plan, object, lines, done)
+	return s.reportRelease(plan, object, done)
 }
 
 // reportRelease prints the changes, and what to delete from the manifest.
-func (s *shared) reportRelease(plan release.Plan, object *unstructured.Unstructured, lines []string, done string) error {
+func (s *shared) reportRelease(plan release.Plan, object *unstructured.Unstructured, done string) error {
 	out := s.env.IOStreams.Out
 	for _, line := range plan.Diff {
 		color := 32 // green
@@ -130,7 +115,11 @@ func (s *shared) reportRelease(plan release.Plan, object *unstructured.Unstructu
 	if err := s.printObject(object, operation); err != nil {
 		return err
 	}
-	return table.Lines(out, lines...)
+	if len(plan.Delete) == 0 {
+		return nil
+	}
+	return table.Lines(out, fmt.Sprintf("remove %s from the manifest before the next apply, or the manifest will manage %s again",
+		release.Texts(plan.Delete), map[bool]string{true: "it", false: "them"}[len(plan.Delete) == 1]))
 }
 
 // plan reads the object and returns the plan. If there are several refusals, it writes all but the last.

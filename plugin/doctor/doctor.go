@@ -49,15 +49,15 @@ type diagnosis struct {
 	options Options
 	check   *Check // the current one
 
-	in         *installation.Installation
-	config     *rest.Config
-	discovery  discovery.DiscoveryInterface
-	running    *apiversion.Info
-	resources  []*metav1.APIResourceList // nil if they cannot be read
-	deployment *appsv1.Deployment
-	unknown    error // of reading the deployment
-	pods       []corev1.Pod
-	namespaces []corev1.Namespace // to check, nil if they cannot be read
+	in            *installation.Installation
+	config        *rest.Config
+	discovery     discovery.DiscoveryInterface
+	running       *apiversion.Info
+	resources     []*metav1.APIResourceList // nil if they cannot be read
+	deployment    *appsv1.Deployment
+	deploymentErr error
+	pods          []corev1.Pod
+	namespaces    []corev1.Namespace // to check, nil if they cannot be read
 	// answered reports whether a dry run was answered, silent whether one was not; version is the webhook's.
 	answered, silent bool
 	version          string
@@ -103,7 +103,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if d.in, err = installation.Of(ctx, config); err != nil {
 		return nil, err
 	}
-	d.deployment, d.unknown = d.in.Deployment(ctx)
+	d.deployment, d.deploymentErr = d.in.Deployment(ctx)
 	report := &Report{APIVersion: explain.APIVersion, Kind: "Diagnosis"}
 	for _, check := range checks {
 		d.check = &Check{Name: check.name}

@@ -97,8 +97,8 @@ const (
 
 func (d *diagnosis) checkPods(ctx context.Context) {
 	switch {
-	case d.deployment == nil && d.unknown != nil:
-		d.unread("list deployments.apps -n "+d.namespace(), d.unknown)
+	case d.deployment == nil && d.deploymentErr != nil:
+		d.unread("list deployments.apps -n "+d.namespace(), d.deploymentErr)
 		return
 	case d.deployment == nil:
 		d.check.found("deployment.apps/handoff-webhook -n "+d.namespace(), "not found: no Deployment has pods with the labels "+

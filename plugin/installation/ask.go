@@ -162,8 +162,8 @@ func (in *Installation) AskOutside(ctx context.Context) (reply Reply, err error)
 	return reply, err
 }
 
-// answer matches the answer to a dry run. Earlier versions do not state the configuration and the mode.
-var answer = regexp.MustCompile(`^` + protocol.WarningPrefix + protocol.Answered + `([^,]*)(?:, configuration ([^,]*))?(?:, mode (.*))?$`)
+// answer matches the answer to a dry run. Earlier versions do not state the configuration and the mode, and later ones can state more.
+var answer = regexp.MustCompile(`^` + protocol.WarningPrefix + protocol.Answered + `([^,]*)(?:, configuration ([^,]*))?(?:, mode ([^,]*))?`)
 
 // HandleWarningHeader implements rest.WarningHandler.
 func (r *Reply) HandleWarningHeader(_ int, _, text string) {

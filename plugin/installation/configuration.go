@@ -11,6 +11,7 @@ import (
 	registration "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ownership-handoff/handoff/config"
@@ -102,7 +103,8 @@ func (in *Installation) Configuration(ctx context.Context) (config.HandoffConfig
 	}
 	name, key := mounted(deployment, file)
 	if name == "" {
-		return config.Default(), fmt.Errorf("the configuration %s of deployment.apps/%s is in no ConfigMap", file, deployment.Name)
+		return config.Default(), fmt.Errorf("no ConfigMap that is mounted without items and subPath contains the configuration %s of deployment.apps/%s",
+			file, deployment.Name)
 	}
 	found, err := Get[corev1.ConfigMap](ctx, in, corev1.SchemeGroupVersion.WithResource("configmaps"), deployment.Namespace, name)
 	if err != nil {
@@ -119,11 +121,12 @@ func (in *Installation) Configuration(ctx context.Context) (config.HandoffConfig
 	return c, nil
 }
 
-// mounted returns the ConfigMap and the key of a file in the webhook's container.
+// mounted returns the ConfigMap and the key of a file in the webhook's container, if the files of the volume have the names of the keys.
 func mounted(in *appsv1.Deployment, file string) (name, key string) {
 	for _, mount := range container(in).VolumeMounts {
 		for _, volume := range in.Spec.Template.Spec.Volumes {
-			if volume.Name == mount.Name && volume.ConfigMap != nil && strings.HasPrefix(file, mount.MountPath) {
+			whole := volume.ConfigMap != nil && volume.ConfigMap.Items == nil && mount.SubPath+mount.SubPathExpr == ""
+			if volume.Name == mount.Name && whole && path.Clean(mount.MountPath) == path.Dir(file) {
 				return volume.ConfigMap.Name, path.Base(file)
 			}
 		}
@@ -146,6 +149,9 @@ func (in *Installation) Configured(ctx context.Context, namespace string) (c con
 	if errors.As(unread, &invalid) {
 		return c, []string{"the last valid configuration of handoff is unknown, so the default applies here; " + invalid.Error()}
 	}
-	return c, []string{"the configuration of handoff is unknown, so the default applies here; give it with --config, or ask for " +
-		"permission to get the Deployment of handoff and its ConfigMap"}
+	remedy := "or ask for permission to get the Deployment of handoff and its ConfigMap"
+	if !apierrors.IsForbidden(unread) {
+		remedy = "because " + unread.Error()
+	}
+	return c, []string{"the configuration of handoff is unknown, so the default applies here; give it with --config, " + remedy}
 }

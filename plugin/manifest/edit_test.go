@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -69,6 +70,14 @@ func TestApply(t *testing.T) {
 		"a quoted key":              {"spec:\n  \"replicas\": 3\n  paused: true\n", replicas, "spec:\n  paused: true\n"},
 		"an alias as the value":     {"x: &x 3\nspec:\n  replicas: *x\n  paused: true\n", replicas, "x: &x 3\nspec:\n  paused: true\n"},
 		"null":                      {"spec:\n  replicas:\n  paused: true\n", replicas, "spec:\n  paused: true\n"},
+		"a block":                   {"spec:\n  paused: true\n  strategy:\n    type: Recreate\n    # why\n\n    rollingUpdate: null\n\n# the rest\n  replicas: 1\n", ".spec.strategy", "spec:\n  paused: true\n\n# the rest\n  replicas: 1\n"},
+		"a block at the end":        {"---\nspec:\n  paused: true\n  strategy:\n    type: Recreate\n\n---\nkind: B\n", ".spec.strategy", "---\nspec:\n  paused: true\n\n---\nkind: B\n"},
+		"a list not indented":       {"spec:\n  l:\n  - name: a\n  - name: b\n  replicas: 1\n", ".spec.l", "spec:\n  replicas: 1\n"},
+		"an item of a list":         {"kind: List\nitems:\n- kind: A\n  spec: {replicas: 3, paused: true}\n", replicas, "kind: List\nitems:\n- kind: A\n  spec: {paused: true}\n"},
+		"a plain scalar over lines": {"spec:\n  note: all of\n      us\n  other: x", ".spec.note", "spec:\n  other: x"},
+		"a scalar in double quotes": {"spec:\n  note: \"all \\\"of\n      us\" # team\n  other: x", ".spec.note", "spec:\n  other: x"},
+		"a scalar in single quotes": {"spec:\n  note: 'all ''of\n\n      us'\n  other: x", ".spec.note", "spec:\n  other: x"},
+		"a scalar below its key":    {"spec:\n  note:\n      # whose\n      !!str us\n  other: x", ".spec.note", "spec:\n  other: x"},
 		"a literal block":           {"spec:\n  note: |\n    # no comment\n    a\n\n  paused: true\n", ".spec.note", "spec:\n\n  paused: true\n"},
 		"flow, first":               {"spec: {replicas: 3, paused: true}\n", replicas, "spec: {paused: true}\n"},
 		"flow, last":                {"spec: {paused: true, replicas: 3 } # x\n", replicas, "spec: {paused: true } # x\n"},
@@ -80,12 +89,14 @@ func TestApply(t *testing.T) {
 		"flow over lines":           {"spec: {\n  replicas: 3, # x\n  paused: true\n}\n", replicas, "spec: {\n  paused: true\n}\n"},
 		"flow with comments":        {"spec: {\n  # a\n  a: 1, # 1\n  # b\n  b: 2, # 2\n  # c\n  c: 3 # 3\n  # end\n}\n", ".spec.b", "spec: {\n  # a\n  a: 1, # 1\n  # b\n  # c\n  c: 3 # 3\n  # end\n}\n"},
 		"flow with comments, last":  {"spec: {\n  a: 1, # 1\n  # c\n  c: 3 # 3\n  # end\n}\n", ".spec.c", "spec: {\n  a: 1, # 1\n  # c\n  # end\n}\n"},
+		"flow within a block":       {"spec:\n  r: {cpu: 1,\n    memory: \"}\", # }\n    }\n  other: x\n", ".spec.r", "spec:\n  other: x\n"},
 		"JSON":                      {"{\n  \"spec\": {\n    \"paused\": true,\n    \"replicas\": 3\n  }\n}\n", replicas, "{\n  \"spec\": {\n    \"paused\": true\n  }\n}\n"},
 		"JSON with tabs":            {"{\n\t\"spec\": {\n\t\t\"replicas\": 3,\n\t\t\"paused\": true\n\t}\n}\n", replicas, "{\n\t\"spec\": {\n\t\t\"paused\": true\n\t}\n}\n"},
 		"all fields of an element":  {"l:\n- name: a\n  r: {x: 1}\n- name: b\n", `.l[name="a"].r`, "l:\n- name: a\n- name: b\n"},
 		"after a dash":              {"l:\n- r: 1\n  name: a\n- name: b\n", `.l[name="a"].r`, "l:\n- name: a\n- name: b\n"},
 		"after a dash, a comment":   {"l:\n- r: 1\n  # c\n  name: a\n- name: b\n", `.l[name="a"].r`, "l:\n-\n  # c\n  name: a\n- name: b\n"},
 		"after a dash, two":         {"l:\n  - r: 1\n    s:\n    - 2\n    name: a\n    t: 3\n", `.l[name="a"].r .l[name="a"].s`, "l:\n  - name: a\n    t: 3\n"},
+		"after a dash alone":        {"l:\n- name: b\n- # the first\n  name: a\n  command: [a,\n   b]\n", `.l[name="a"]`, "l:\n- name: b\n"},
 		"an element":                {"l:\n- a\n- b # x\n- c\n", `.l[="b"]`, "l:\n- a\n- c\n"},
 		"an element in flow":        {"l: [a, b]\n", `.l[="b"]`, "l: [a]\n"},
 		"all elements":              {"k: 1\nl: [a, b]\n", `.l[="b"] .l[="a"]`, "k: 1\n"},
@@ -108,6 +119,26 @@ func TestApply(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestMergeKeysAreVisitedOnce(t *testing.T) {
+	var nested strings.Builder
+	nested.WriteString("x0: &x0 {a: 1}\n")
+	for i := range 60 { // x0 is reachable in 2^60 ways
+		fmt.Fprintf(&nested, "x%d: &x%d {<<: [*x%d, *x%d]}\n", i+1, i+1, i, i)
+	}
+	for _, text := range []string{
+		nested.String() + "spec: {<<: *x60, paused: true}\n",
+		"spec: &s {<<: *s}\n", "spec: &s\n  a: [*s]\n", "&x\n<<: [*x]\n", "items: &i [*i]\nkind: List\n", // circular
+	} {
+		s, err := manifest.Parse(source.Text{Name: "f", Content: []byte(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at := s.Objects[0].Find(pathOf(t, ".spec.replicas")); at != nil {
+			t.Errorf("found in line %d of\n%s", at.Line(), text)
+		}
 	}
 }
 

@@ -55,7 +55,7 @@ func FuzzApply(f *testing.F) {
 		for _, at := range wide {
 			edits = append(edits, manifest.Edit{Place: at})
 			names = append(names, namesOf(object.Node, at.Node))
-			first, last, _ := s.Lines(at)
+			first, last := s.Lines(at)
 			for line := first; line <= last; line++ {
 				removed[line] = true
 			}

@@ -109,12 +109,6 @@ func (s *Stream) addObjects(document *yaml.Node) {
 	}
 }
 
-// Lines returns the first and the last line of a place, counted from 1, and its text.
-func (s *Stream) Lines(at *Place) (first, last int, written string) {
-	start, end := s.text.span(at)
-	return s.text.line(start), s.text.line(end), string(s.text.bytes[start:end])
-}
-
 // IsShared reports whether other parts of the file use a place, through an anchor.
 func (s *Stream) IsShared(at *Place) bool {
 	inside := map[*yaml.Node]int{} // aliases, by the node that they refer to

@@ -157,9 +157,6 @@ func (t text) at(offset int) byte {
 
 func isSpace(c byte) bool { return strings.IndexByte(" \t\r\n", c) >= 0 }
 
-// line returns the number of the line that contains the character before an offset, counted from 1.
-func (t text) line(offset int) int { return 1 + bytes.Count(t.bytes[:offset], []byte("\n")) }
-
 func (t text) lineStart(at int) int { return bytes.LastIndexByte(t.bytes[:at], '\n') + 1 }
 
 // lineEnd returns the end of the line at an offset, before its line break.

@@ -76,13 +76,13 @@ func otherVersion(s source.Subject, applies []ownership.Entry) error {
 	read := s.Kind.GroupVersion().String()
 	var declared []string
 	if text, ok := s.Object.LastApplied(); ok {
-		var manifest struct {
+		var recorded struct {
 			APIVersion string `json:"apiVersion"`
 		}
-		if err := json.Unmarshal([]byte(text), &manifest); err != nil {
+		if err := json.Unmarshal([]byte(text), &recorded); err != nil {
 			return fmt.Errorf("%s: %w; apply the object again to rewrite it", s, ownership.ErrLastApplied)
 		}
-		declared = append(declared, manifest.APIVersion)
+		declared = append(declared, recorded.APIVersion)
 	}
 	for _, e := range applies {
 		declared = append(declared, e.APIVersion)
@@ -187,9 +187,9 @@ func (p Plan) unsafe() (refusals []error) {
 }
 
 // survive simulates an apply of a manifest that has been applied before, and returns for each path why it would change, or nil.
-func (p Plan) survive(manifest string, paths []fieldpath.Path) []error {
+func (p Plan) survive(text string, paths []fieldpath.Path) []error {
 	errs := make([]error, len(paths))
-	result, err := p.Subject.ThreeWay([]byte(manifest), []byte(manifest), p.Subject.Object.Text())
+	result, err := p.Subject.ThreeWay([]byte(text), []byte(text), p.Subject.Object.Text())
 	live, applied := jsontree.Valid(p.Subject.Object.Text()), jsontree.Valid(result)
 	for i, path := range paths {
 		was, noLive := value.FromJSON(live.Find(path).Text())
@@ -207,8 +207,8 @@ func (p Plan) survive(manifest string, paths []fieldpath.Path) []error {
 // widerRemedy returns the advice to release the nearest ancestor of a path that can be released.
 func (p Plan) widerRemedy(path fieldpath.Path) string {
 	for n := len(path) - 1; n > 0 && refuseIdentity(p.Subject, path[:n]) == nil; n-- {
-		manifest, _ := p.without(path[:n])
-		if p.survive(manifest, []fieldpath.Path{path[:n]})[0] == nil {
+		text, _ := p.without(path[:n])
+		if p.survive(text, []fieldpath.Path{path[:n]})[0] == nil {
 			return "release all of " + explain.Text(path[:n]) + " instead"
 		}
 	}

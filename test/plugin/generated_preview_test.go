@@ -200,7 +200,8 @@ func withoutLastApplied(t *testing.T, o ownership.Object) map[string]any {
 	t.Helper()
 	of := content(t, string(o.Text()))
 	if annotations, ok := metadata(t, of)["annotations"].(map[string]any); ok {
-		if delete(annotations, ownership.LastAppliedAnnotation); len(annotations) == 0 {
+		delete(annotations, ownership.LastAppliedAnnotation)
+		if len(annotations) == 0 {
 			delete(metadata(t, of), "annotations")
 		}
 	}

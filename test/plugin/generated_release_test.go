@@ -123,7 +123,7 @@ func (s scenario) release() string {
 		return "nothing to release"
 	}
 	live := s.live()
-	said := handoff(s.T, cluster.controlPlane.Kubeconfig, "release "+s.target()+" "+field+" -n "+s.yard+" --from-manifest "+before)
+	said := handoff(s.T, cluster.controlPlane.Kubeconfig, "release "+s.target()+" "+field+" -n "+s.yard)
 	without, err := json.Marshal(manifest)
 	if err != nil {
 		s.Fatal(err)
@@ -134,9 +134,9 @@ func (s scenario) release() string {
 	if !strings.Contains(said, "[exit code 0]") {
 		return s.isTrue(said, field, before, without, live)
 	}
-	after := deleteLines(s.T, said, before, text)
+	after := removeAdvised(s.T, said, field, text)
 	var got, want any
-	if err := yaml.Unmarshal([]byte(after), &got); err != nil {
+	if err := yaml.Unmarshal(after, &got); err != nil {
 		s.Fatalf("%s: %v\n%s\nof\n%s", said, err, after, text)
 	}
 	if err := json.Unmarshal(without, &want); err != nil {
@@ -147,7 +147,7 @@ func (s scenario) release() string {
 		return ""
 	}
 	apply := strings.Replace(s.apply, "--server-side", "--server-side --force-conflicts", 1) // the user's change conflicts
-	s.play(apply, "after", after)
+	s.play(apply, "after", string(after))
 	if was, is := live.Value(pathOf(s.T, field)), s.live().Value(pathOf(s.T, field)); !bytes.Equal(was, is) && !sameValue(was, is) {
 		s.Errorf("%s\nthe value was %s, and is %s", said, was, is)
 	}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -17,11 +16,13 @@ import (
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/ownership"
+	edit "github.com/ownership-handoff/handoff/plugin/manifest"
 	"github.com/ownership-handoff/handoff/plugin/release"
+	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // released is a field to release, with kubectl commands to run before and after. In these, MANIFEST is the manifest; after the
-// release, it is the manifest without the lines that release lists.
+// release, it is the manifest without what release says to remove.
 type released struct {
 	object, field, value string // value is the expected value before and after
 	manifest             string
@@ -141,12 +142,12 @@ func TestReleasedFieldSurvivesTheNextApply(t *testing.T) {
 			if got := r.valueIn(t, yards["released"]); got != r.value {
 				t.Fatalf("before: %s is %s, want %s", r.field, got, r.value)
 			}
-			said := handoff(t, cluster.controlPlane.Kubeconfig, "release "+r.object+" "+r.field+" -n "+yards["released"]+" --from-manifest "+before)
+			said := handoff(t, cluster.controlPlane.Kubeconfig, "release "+r.object+" "+r.field+" -n "+yards["released"])
 			if !strings.Contains(said, "released "+r.field+"\n") || !strings.Contains(said, "[exit code 0]") {
 				t.Fatal(said)
 			}
 			r.wantReleased(t, yards["released"])
-			if err := os.WriteFile(after, []byte(deleteLines(t, said, before, r.manifest)), 0o600); err != nil {
+			if err := os.WriteFile(after, removeAdvised(t, said, r.field, r.manifest), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			r.play(t, yards["released"], after, r.after)
@@ -200,25 +201,26 @@ func files(t *testing.T, manifest string) (before, after string) {
 	return before, after
 }
 
-// deleteLines returns a manifest without the lines that the output of release lists. The dash of a list element stays if its first
-// field is deleted, but not the element.
-func deleteLines(t *testing.T, output, file, text string) string {
+// removeAdvised removes from a manifest what the output of release says to remove, with parents that become empty. If no record has
+// the field, the output says nothing, and it removes the field.
+func removeAdvised(t *testing.T, output, field, text string) []byte {
 	t.Helper()
-	lines := strings.SplitAfter(text, "\n")
-	listed := regexp.MustCompile(regexp.QuoteMeta(file)+`:(\d+)(?:-(\d+))?: delete "(-?)`).FindAllStringSubmatch(output, -1)
-	if listed == nil {
-		t.Fatalf("no lines are listed:\n%s", output)
+	stream, err := edit.Parse(source.Text{Name: "manifest", Content: []byte(text)})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, one := range slices.Backward(listed) {
-		first, _ := strconv.Atoi(one[1])
-		last, _ := strconv.Atoi(one[2])
-		var rest []string
-		if dash := strings.Index(lines[first-1], "- "); one[3] == "" && dash >= 0 && strings.TrimSpace(lines[first-1][:dash]) == "" {
-			rest = []string{lines[first-1][:dash] + "-\n"}
-		}
-		lines = slices.Replace(lines, first-1, max(first, last), rest...)
+	if advice := regexp.MustCompile(`(?m)^remove (.*) from the manifest before`).FindStringSubmatch(output); advice != nil {
+		field = advice[1]
 	}
-	return strings.Join(lines, "")
+	place := stream.Objects[0].Find(pathOf(t, field))
+	if place == nil {
+		t.Fatalf("no %s in\n%s\nafter\n%s", field, text, output)
+	}
+	after, err := stream.Apply([]edit.Edit{{Place: edit.Widen([]*edit.Place{place})[0]}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return after
 }
 
 func (r released) play(t *testing.T, yard, manifest string, steps []string) {

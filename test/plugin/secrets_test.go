@@ -105,7 +105,6 @@ func TestNoOutputContainsSecretValues(t *testing.T) {
 				wantNoSecretValues(t, "preview -n "+yard+" -f "+manifest, data...)
 				wantNoSecretValues(t, "preview -n "+yard+" --validate=warn --server-side -f "+manifest)
 				wantNoSecretValues(t, "preview -n "+yard+" --server-side --force-conflicts -f "+manifest, data[:3]...)
-				wantNoSecretValues(t, "release secret/token .data -n "+yard+" --dry-run=client --from-manifest "+manifest)
 			}
 			wantNoSecretValues(t, "explain secret/token -n "+yard, data...)
 			wantNoSecretValues(t, "explain secret/token .data -n "+yard, data...)
@@ -116,7 +115,7 @@ func TestNoOutputContainsSecretValues(t *testing.T) {
 				wantNoSecretValues(t, "release secret/token "+field+" -n "+yard+" --dry-run=client", objects...)
 				wantNoSecretValues(t, "release secret/token "+field+" -n "+yard+" --dry-run=server", objects...)
 			}
-			wantNoSecretValues(t, "release secret/token .data.token -n "+yard+" --from-manifest "+applied, objects...)
+			wantNoSecretValues(t, "release secret/token .data.token -n "+yard, objects...)
 			wantNoSecretValues(t, "release secret/token .data.user -n "+yard, "-o yaml")
 		})
 	}

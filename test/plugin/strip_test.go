@@ -39,8 +39,8 @@ spec:
         name: app
 `
 
-func bowManifest(name, replicas string, round int) string {
-	return strings.NewReplacer("NAME", name, "REPLICAS", replicas, "ROUND", strconv.Itoa(round)).Replace(bow)
+func bowManifest(replicas string, round int) string {
+	return strings.NewReplacer("NAME", "web", "REPLICAS", replicas, "ROUND", strconv.Itoa(round)).Replace(bow)
 }
 
 // must runs kubectl.
@@ -96,7 +96,7 @@ func appliedText(t *testing.T, manifest string, args ...string) (replicas string
 func TestStripKeepsTheAutoscalersReplicas(t *testing.T) {
 	const serverSide, clientSide = "--server-side", "--server-side=false"
 	without := func(manifest string) string {
-		return regexp.MustCompile(`  replicas: .*\n`).ReplaceAllString(manifest, "")
+		return regexp.MustCompile(` {2}replicas: .*\n`).ReplaceAllString(manifest, "")
 	}
 	for sentence, c := range map[string]struct {
 		mode, scaled string
@@ -104,15 +104,15 @@ func TestStripKeepsTheAutoscalersReplicas(t *testing.T) {
 		// fails is a manifest whose apply fails, or results in other replicas.
 		fails string
 	}{
-		"server-side, scaled":     {serverSide, "7", false, bowManifest("web", "3", 9)},
-		"server-side, not scaled": {serverSide, "3", false, without(bowManifest("web", "3", 9))},
-		"client-side, not scaled": {clientSide, "3", false, without(bowManifest("web", "3", 9))},
-		"server-side, released":   {serverSide, "3", true, bowManifest("web", "5", 9)},
-		"client-side, released":   {clientSide, "3", true, bowManifest("web", "5", 9)},
+		"server-side, scaled":     {serverSide, "7", false, bowManifest("3", 9)},
+		"server-side, not scaled": {serverSide, "3", false, without(bowManifest("3", 9))},
+		"client-side, not scaled": {clientSide, "3", false, without(bowManifest("3", 9))},
+		"server-side, released":   {serverSide, "3", true, bowManifest("5", 9)},
+		"client-side, released":   {clientSide, "3", true, bowManifest("5", 9)},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			ns := newYard(t, "strip")
-			if _, err := appliedText(t, bowManifest("web", "3", 0), c.mode, "-n", ns); err != nil {
+			if _, err := appliedText(t, bowManifest("3", 0), c.mode, "-n", ns); err != nil {
 				t.Fatal(err)
 			}
 			autoscaleTo(t, ns, "web", c.scaled)
@@ -125,8 +125,8 @@ func TestStripKeepsTheAutoscalersReplicas(t *testing.T) {
 				t.Fatalf("without strip, %s replicas: this test shows nothing", replicas)
 			}
 			for round, replicas := range []string{"3", "5", "2", "3"} {
-				manifest := bowManifest("web", replicas, round)
-				want := bowManifest("web", "3", round)
+				manifest := bowManifest(replicas, round)
+				want := bowManifest("3", round)
 				if c.release || c.scaled != "3" {
 					want = without(manifest)
 				}
@@ -172,7 +172,7 @@ func TestStripAsPostRendererOfHelm3(t *testing.T) {
 	helm := func(round int, args ...string) string {
 		t.Helper()
 		for file, text := range map[string]string{
-			"Chart.yaml": "apiVersion: v2\nname: web\nversion: 0.1.0\n", "templates/web.yaml": bowManifest("web", "3", round),
+			"Chart.yaml": "apiVersion: v2\nname: web\nversion: 0.1.0\n", "templates/web.yaml": bowManifest("3", round),
 		} {
 			path := filepath.Join(chart, file)
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -211,14 +211,14 @@ func TestStripAsPostRendererOfHelm3(t *testing.T) {
 
 func TestStripAsFunctionOfKustomize(t *testing.T) {
 	ns := newYard(t, "strip")
-	if _, err := appliedText(t, bowManifest("web", "3", 0), "--server-side", "-n", ns); err != nil {
+	if _, err := appliedText(t, bowManifest("3", 0), "--server-side", "-n", ns); err != nil {
 		t.Fatal(err)
 	}
 	autoscaleTo(t, ns, "web", "7")
 	script := stripProgram(t, "")
 	dir := filepath.Dir(script)
 	for file, text := range map[string]string{
-		"web.yaml":           bowManifest("web", "3", 1),
+		"web.yaml":           bowManifest("3", 1),
 		"kustomization.yaml": "namespace: " + ns + "\nresources: [web.yaml]\ntransformers: [strip.yaml]\n",
 		"strip.yaml": "apiVersion: ownership-handoff.io/v1\nkind: Strip\nmetadata:\n  name: strip\n  annotations:\n" +
 			"    config.kubernetes.io/function: |\n      exec: {path: ./strip.sh}\n",
