@@ -31,7 +31,7 @@ func TestAnElementThatIsThereTwiceIsTheManifests(t *testing.T) {
 			live, _ := parsed(t, was.text())
 			incoming, _ := parsed(t, is.text())
 			d := merge.Decider{Cluster: exampleCluster{}, Rules: ownership.NewRules(ownership.Rule{Name: "r", Fields: fields, Writers: []string{"sizer"}})}
-			out, err := d.Decide(merge.Request{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Variables"}, FieldManager: "ci", Live: live, Incoming: incoming})
+			out, err := d.Decide(ownership.Write{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Variables"}, FieldManager: "ci", Live: live, Incoming: incoming})
 			if err != nil || out.Skipped != nil {
 				t.Fatal(err, out.Skipped)
 			}

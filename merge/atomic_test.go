@@ -97,7 +97,7 @@ func applyAtomic(t *testing.T, field, was, is string) atomicApply {
 	live, _ := parsed(t, base.text())
 	sent, _ := parsed(t, incoming.text())
 	d := merge.Decider{Cluster: exampleCluster{}, Rules: ownership.NewRules(ownership.Rule{Name: "r", Fields: fields, Writers: []string{"rollouts"}})}
-	out, err := d.Decide(merge.Request{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Routes"}, FieldManager: "ci", Live: live, Incoming: sent})
+	out, err := d.Decide(ownership.Write{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Routes"}, FieldManager: "ci", Live: live, Incoming: sent})
 	if err != nil || out.Skipped != nil {
 		t.Fatal(err, out.Skipped)
 	}

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,25 +21,11 @@ import (
 var (
 	// ErrNotAnInteger is returned if a value of the scale field is not an integer from 0 to the maximum of int32.
 	ErrNotAnInteger = errors.New("the scale field is not an integer")
-	// ErrBudget is returned if a write needs more work than Request.Meter allows.
+	// ErrBudget is returned if a write needs more work than its Meter allows.
 	ErrBudget = errors.New("the work budget is exhausted")
 	// ErrPanic is returned if the decisions on fields other than the scale field have panicked.
 	ErrPanic = errors.New("panic")
 )
-
-// Request is a write to an object, not to one of its subresources, as an admission webhook sees it.
-type Request struct {
-	Kind            schema.GroupVersionKind
-	Namespace, Name string
-	// FieldManager is the one in the request's options, or empty.
-	FieldManager string
-	// DryRun reports whether the result is not stored, as for kubectl diff.
-	DryRun bool
-	// Live is the stored object, the zero Object if the write creates it. Incoming is the object about to be stored.
-	Live, Incoming ownership.Object
-	// Meter limits the work on fields other than the scale field; nil sets no limit. Once it has ended the work, it must stay so.
-	Meter ownership.Meter
-}
 
 // Outcome is the result of the decisions on a write. The zero Outcome does not modify the write.
 type Outcome struct {
@@ -70,94 +57,149 @@ type Decider struct {
 	Rules    ownership.Rules
 }
 
-// Decide decides on each contested field of a write, and returns the changes and the patch. The scale field is decided first, and
-// whatever prevents the decisions on other fields does not prevent it: Outcome.Skipped. The error is ErrNotAnInteger,
-// ErrNotRestored or ownership.ErrManagedFields.
-func (d Decider) Decide(r Request) (Outcome, error) {
-	r.Incoming = r.Incoming.Sharing(r.Live)
-	if !r.Live.Present() {
-		return d.decideCreate(r)
+// Decide decides on each contested field of a write to an object, not to one of its subresources, and returns the changes and the
+// patch. It uses what an AdmissionReview says of the write: the objects, their kind and name, the field manager, and whether it is a dry
+// run. The Meter limits the work on fields other than the scale field. Once it has ended the work, it must stay so.
+//
+// The scale field is decided first, and whatever prevents the decisions on other fields does not prevent it: Outcome.Skipped. The error is
+// ErrNotAnInteger, ErrNotRestored or ownership.ErrManagedFields.
+func (d Decider) Decide(w ownership.Write) (Outcome, error) {
+	meter := w.Meter
+	w.Incoming, w.Meter = w.Incoming.Sharing(w.Live), nil
+	path, scaler := d.Cluster.ScalePath(w.Kind.Group, w.Kind.Version, w.Kind.Kind), ownership.Scaler{}
+	if path != nil {
+		scaler = d.Cluster.Scaler(w.Namespace, w.Kind.Group, w.Kind.Kind, w.Name)
 	}
-	w, context, invalid, err := d.writeOf(r)
-	if err != nil {
-		return Outcome{}, err
+	creates := !w.Live.Present()
+	if creates && scaler.Name == "" && !d.Rules.Remember() {
+		return Outcome{}, nil
 	}
-	if w.Sender.Writer == ownership.OtherWriter {
-		return Outcome{InvalidPaths: invalid}, nil // row 10: nothing to do, so return before any work
+	invalid, err := d.complete(&w)
+	if err != nil || w.Sender.Writer == ownership.OtherWriter || creates && w.Sender.Writer != ownership.Applier {
+		return Outcome{InvalidPaths: invalid}, err // rows 9 and 10: nothing to do
 	}
-	scale, err := d.decideScale(r, &context, w)
-	if err != nil {
+	context := contextOf(w, path, scaler)
+	scale, err := decideScale(w, context, scaler)
+	if err != nil || creates && len(scale) == 0 && !d.Rules.Remember() {
 		return Outcome{InvalidPaths: invalid}, err
 	}
-	return decide(w, context, scale, invalid, r.Meter)
-}
-
-// decide decides on the fields other than the scale field, and carries out all decisions. If that fails, only the decision on the scale
-// field is carried out. invalid is the error about rules that are ignored.
-func decide(
-	w ownership.Write, context ownership.ObjectContext, scale []Change, invalid error, meter ownership.Meter,
-) (Outcome, error) {
 	out, err := decideFields(w, context, scale, meter)
-	if err != nil {
-		skipped := err
+	if skipped := err; skipped != nil { // carry out the decision on the scale field only
 		out, err = rewrite(w, scale)
 		out.Skipped = skipped
 	}
-	switch {
-	case errors.Is(invalid, ErrPanic):
-		out.Skipped = invalid // all rules are ignored
-	default:
-		out.InvalidPaths = invalid
+	if errors.Is(invalid, ErrPanic) { // all rules are ignored
+		out.Skipped, invalid = invalid, nil
 	}
-	if out.Skipped == nil {
-		out.Skipped = w.Manifests.Unread
-	}
+	out.InvalidPaths, out.Skipped = invalid, cmp.Or(out.Skipped, w.Manifests.Unread)
 	return out, err
+}
+
+// complete reads the managedFields, the sender and the manifests of a write. invalid is the error about the rules that are ignored.
+func (d Decider) complete(w *ownership.Write) (invalid, err error) {
+	w.Managers, invalid = d.managersFor(*w)
+	if w.LiveEntries, err = w.Live.Entries(); err != nil {
+		return invalid, fmt.Errorf("oldObject: %w", err)
+	}
+	w.LiveEntries = ownership.Joined(w.LiveEntries)
+	if w.IncomingEntries, err = w.Incoming.Entries(); err != nil {
+		return invalid, fmt.Errorf("object: %w", err)
+	}
+	w.Sender = w.SentBy(w.FieldManager)
+	if w.Sender.Writer == ownership.Applier {
+		w.Manifests = w.Managers.ManifestsOf(w.Sender, w.Live, w.Incoming, w.LiveEntries)
+	}
+	return invalid, nil
 }
 
 // managersFor returns the field managers for the object of a write, with its rules and its scale field. invalid is the error about the
 // rules that are ignored: paths of the object's annotation that do not parse, or all if reading them panics.
-func (d Decider) managersFor(r Request) (managers ownership.Managers, invalid error) {
+func (d Decider) managersFor(w ownership.Write) (managers ownership.Managers, invalid error) {
 	scale := func(apiVersion string) fieldpath.Path {
 		gv, err := schema.ParseGroupVersion(apiVersion)
 		if err != nil {
 			return nil
 		}
-		return d.Cluster.ScalePath(gv.Group, gv.Version, r.Kind.Kind)
+		return d.Cluster.ScalePath(gv.Group, gv.Version, w.Kind.Kind)
 	}
 	defer func() {
 		if p := recover(); p != nil {
 			managers, invalid = d.Managers.WithRules(ownership.ObjectRules{}, scale), ErrPanic
 		}
 	}()
-	rules, invalid := d.Rules.For(r.Kind.GroupKind(), r.Namespace, r.Incoming)
+	rules, invalid := d.Rules.For(w.Kind.GroupKind(), w.Namespace, w.Incoming)
 	return d.Managers.WithRules(rules, scale), invalid
 }
 
-// decideScale decides on the scale field. It returns at most one change.
-func (d Decider) decideScale(r Request, context *ownership.ObjectContext, w ownership.Write) ([]Change, error) {
-	scaler := d.scalerOf(r, context, w.LiveEntries)
-	field, ok := context.ScaleField(w, scaler)
+// contextOf returns what is known of the object of a write. A node group has a scaler without a reference. The incoming object decides
+// as well: a manifest that removes the annotations takes the scale field back, and one that adds them can still set it.
+func contextOf(w ownership.Write, path fieldpath.Path, scaler ownership.Scaler) ownership.ObjectContext {
+	context := ownership.ObjectContext{Managers: w.Managers, Scale: path, Autoscaler: scaler.Owner(path, w.Live, w.LiveEntries, w.Managers)}
+	context.Managers.Readable = scaler.Readable
+	kind := w.Kind.GroupKind()
+	if scaler.Name == "" && ownership.NodeGroupScaler(kind, w.Incoming) != "" {
+		context.Autoscaler = ownership.NodeGroupScaler(kind, w.Live)
+	}
+	return context
+}
+
+// decideScale decides on the scale field. It returns at most one change, and ErrNotAnInteger unless the values are valid replicas, so that
+// warnings and Events quote nothing but numbers.
+func decideScale(w ownership.Write, context ownership.ObjectContext, scaler ownership.Scaler) ([]Change, error) {
+	c, ok := scaleChange(w, context, scaler)
 	if !ok {
 		return nil, nil
 	}
-	facts := factsOf(field, w.Sender.Writer)
-	facts.OffAtZero = scaler.OffAtZero && facts.Owner == ownership.Autoscaler && string(field.Live) == "0"
-	unrecorded := w.Sender.Writer == ownership.Applier && !w.Manifests.Recorded
-	unsent := r.DryRun && w.Manifests.Unsent()
-	facts.Unrecorded = (unrecorded && !w.Sender.ServerSide() || unsent) && string(field.Incoming) == "1"
-	facts.Unsent = unsent && string(field.Incoming) == "1" && isAboveOne(field.Live)
-	facts.ToOne = unrecorded && string(field.Incoming) == "1" && isAboveOne(field.Live)
-	c := changeOf(field, facts)
-	if c.Decision.Verdict != Keep && (c.Decision.Verdict != Warn || !c.Field.Changed) {
+	incoming := string(c.Field.Incoming)
+	isDropped := incoming == "" || incoming == "null"
+	if c = c.decided(); !c.restores() && (c.Decision.Verdict != Warn || !c.Field.Changed()) {
 		return nil, nil
 	}
-	return []Change{c}, c.checkScale()
+	if _, err := replicas(c.Field.Live); err != nil {
+		return nil, err
+	}
+	if _, err := replicas(c.Field.Incoming); err != nil && !isDropped {
+		return nil, err
+	}
+	return []Change{c}, nil
 }
 
-func isAboveOne(replicas []byte) bool {
-	n, err := strconv.ParseUint(string(replicas), 10, 31)
-	return err == nil && n > 1
+// scaleChange returns the facts about the scale field; ok is false if there is nothing to decide.
+func scaleChange(w ownership.Write, context ownership.ObjectContext, scaler ownership.Scaler) (c Change, ok bool) {
+	if !w.Live.Present() {
+		return startOf(w, context.Scale, scaler)
+	}
+	field, ok := context.ScaleField(w, scaler)
+	before, err := replicas(field.Live)
+	isOne, wasMore := string(field.Incoming) == "1", err == nil && before > 1
+	unsent, unrecorded := w.DryRun && w.Manifests.Unsent(), w.Sender.Writer == ownership.Applier && !w.Manifests.Recorded
+	return Change{
+		Field: field, Writer: w.Sender.Writer,
+		OffAtZero: scaler.OffAtZero && field.Owner.Kind == ownership.Autoscaler && string(field.Live) == "0",
+		ToOne:     unrecorded && isOne && wasMore, Unsent: unsent && isOne && wasMore,
+		Unrecorded: isOne && (unsent || unrecorded && !w.Sender.ServerSide()),
+	}, ok
+}
+
+// startOf is row 12: if an apply creates a workload that an autoscaler already targets, as after a deletion, the workload starts with
+// the autoscaler's desired replicas instead of the manifest's. A manifest that sets 0 replicas is left alone.
+func startOf(w ownership.Write, path fieldpath.Path, scaler ownership.Scaler) (c Change, ok bool) {
+	incoming := w.Incoming.Value(path)
+	now, _ := replicas(incoming)
+	return Change{Starts: true, Writer: w.Sender.Writer, Field: ownership.ContestedField{
+		Path: path, Scale: true, Live: strconv.AppendInt(nil, scaler.Desired, 10), Incoming: incoming,
+		Owner:    ownership.FieldOwner{Kind: ownership.Autoscaler, By: scaler.Name},
+		Declared: ownership.Declared{Manifest: w.Manifests.On(path).Manifest},
+	}}, scaler.Desired > now && string(incoming) != "0"
+}
+
+// replicas parses a number of replicas, a nonnegative int32 (k8s.io/api/autoscaling/v1, ScaleSpec). The error is ErrNotAnInteger.
+func replicas(text []byte) (int64, error) {
+	n, err := strconv.ParseUint(string(text), 10, 31)
+	if err != nil {
+		return 0, ErrNotAnInteger
+	}
+	return int64(n), nil //nolint:gosec // of 31 bits
 }
 
 // decideFields decides on the other fields, and carries out all decisions. scale is the decision on the scale field.
@@ -170,7 +212,7 @@ func decideFields(
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%w: %T\n%s", ErrPanic, p, debug.Stack())
 		}
-		if meter != nil && !meter(0) {
+		if !meter.Spend(0) {
 			err = ErrBudget // after that, neither results nor errors are valid
 		}
 	}()
@@ -185,10 +227,10 @@ func decideFields(
 	if err != nil {
 		return out, err
 	}
-	changes := append(make([]Change, 0, len(scale)+len(fields)), scale...)
+	changes := slices.Clone(scale)
 	for _, field := range fields {
 		field.Editable = field.Editable && isRecorded
-		if c := changeOf(field, factsOf(field, w.Sender.Writer)); c.Decision.Verdict == Keep {
+		if c := changeOf(field, w.Sender.Writer); c.Decision.Verdict == Keep {
 			changes = append(changes, c)
 		}
 	}
@@ -209,7 +251,8 @@ func record(w ownership.Write, context ownership.ObjectContext) (changes []Chang
 		return nil, isRecorded, err
 	}
 	value, err := json.Marshal(string(text))
-	return []Change{{Path: ownership.AppliedPath(), To: value, Decision: Decision{Verdict: Record}}}, isRecorded, err
+	field := ownership.ContestedField{Path: ownership.AppliedPath(), Live: value}
+	return []Change{{Field: field, Decision: Decision{Verdict: Record}}}, isRecorded, err
 }
 
 // removedBy returns the values of other managers that the write removes, other than those that are kept or reported already.
@@ -220,11 +263,11 @@ func removedBy(w ownership.Write, context ownership.ObjectContext, decided []Cha
 	}
 	known := &fieldtree.Tree{}
 	for _, c := range decided {
-		known.Add(c.Path)
+		known.Add(c.Field.Path)
 	}
 	for _, field := range fields {
-		c := changeOf(field, factsOf(field, w.Sender.Writer))
-		if c.Decision.Verdict == Removed && !known.Has(c.Path) {
+		c := changeOf(field, w.Sender.Writer)
+		if c.Decision.Verdict == Removed && !known.Has(field.Path) {
 			removed = append(removed, c)
 		}
 	}
@@ -233,9 +276,9 @@ func removedBy(w ownership.Write, context ownership.ObjectContext, decided []Cha
 
 // rewrite carries out the decisions, unless there is nothing to do but to warn. The outcome does not list fields that need no change.
 func rewrite(w ownership.Write, changes []Change) (Outcome, error) {
-	acts := func(c Change) bool { return c.Decision.Verdict != Warn }
-	if !slices.ContainsFunc(changes, acts) || takesOver(w) {
-		return Outcome{Changes: slices.DeleteFunc(slices.Clone(changes), acts)}, nil
+	warnings := slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return c.Decision.Verdict != Warn })
+	if len(warnings) == len(changes) || takesOver(w) {
+		return Outcome{Changes: warnings}, nil
 	}
 	out, err := Rewrite(w, changes)
 	if err != nil {
@@ -260,68 +303,4 @@ func takesOver(w ownership.Write) bool {
 		return jsontree.EqualBut(w.Live.At(), w.Incoming.At(), generated(w)...)
 	}
 	return false
-}
-
-// checkScale returns ErrNotAnInteger unless the scale field's values are valid replicas, nonnegative int32s
-// (k8s.io/api/autoscaling/v1, ScaleSpec), so that warnings and events quote nothing but numbers. A missing or null incoming
-// value is valid: the write drops the field.
-func (c Change) checkScale() error {
-	if !c.Field.Scale {
-		return nil
-	}
-	incoming := string(c.Incoming)
-	if incoming == "" || incoming == "null" {
-		incoming = "0"
-	}
-	for _, value := range []string{string(c.Value()), incoming} {
-		if _, err := strconv.ParseUint(value, 10, 31); err != nil {
-			return ErrNotAnInteger
-		}
-	}
-	return nil
-}
-
-// writeOf reads the managedFields, the sender and the manifests of a write, and what is known of its object without its scaler.
-// invalid is the error about paths in its annotation.
-func (d Decider) writeOf(r Request) (w ownership.Write, context ownership.ObjectContext, invalid, err error) {
-	w = ownership.Write{Live: r.Live, Incoming: r.Incoming, Kind: r.Kind, DryRun: r.DryRun}
-	w.Managers, invalid = d.managersFor(r)
-	if w.LiveEntries, err = r.Live.Entries(); err != nil {
-		return w, context, invalid, fmt.Errorf("oldObject: %w", err)
-	}
-	w.LiveEntries = ownership.Joined(w.LiveEntries)
-	if w.IncomingEntries, err = r.Incoming.Entries(); err != nil {
-		return w, context, invalid, fmt.Errorf("object: %w", err)
-	}
-	w.Sender = w.SentBy(r.FieldManager)
-	if w.Sender.Writer == ownership.Applier {
-		w.Manifests = w.Managers.ManifestsOf(w.Sender, r.Live, r.Incoming, w.LiveEntries)
-	}
-	context.Managers = w.Managers
-	context.Scale = d.Cluster.ScalePath(r.Kind.Group, r.Kind.Version, r.Kind.Kind)
-	return w, context, invalid, nil
-}
-
-// scalerOf looks up the scaler of a write's object, and completes the context with it.
-func (d Decider) scalerOf(r Request, context *ownership.ObjectContext, live []ownership.Entry) (scaler ownership.Scaler) {
-	if context.Scale == nil || r.Live.Value(context.Scale) == nil {
-		return scaler
-	}
-	scaler = d.Cluster.Scaler(r.Namespace, r.Kind.Group, r.Kind.Kind, r.Name)
-	context.Autoscaler = scaler.Owner(context.Scale, r.Live, live, context.Managers)
-	context.Managers.Readable = scaler.Readable
-	if scaler.Name == "" {
-		context.Autoscaler = nodeGroupScaler(r)
-	}
-	return scaler
-}
-
-// nodeGroupScaler returns the scaler of a node group. The incoming object decides as well: a manifest that removes the
-// annotations takes the scale field back, and one that adds them can still set it.
-func nodeGroupScaler(r Request) string {
-	kind := r.Kind.GroupKind()
-	if ownership.NodeGroupScaler(kind, r.Incoming) == "" {
-		return ""
-	}
-	return ownership.NodeGroupScaler(kind, r.Live)
 }

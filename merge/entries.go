@@ -2,6 +2,7 @@ package merge
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -11,76 +12,85 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// entryRestorer restores the managedFields entries of a write.
-type entryRestorer struct {
-	keeper *keeper
-
-	// isPart reports, by Node.ID, which nodes are parts: each entry manages the same of a part as in live. A part is a kept field, or
-	// the parent of the scale field that is restored with it; scale is this one, nil if there is none.
-	isPart []bool
-	scale  *fieldtree.Node
+// parts are the parts of an object whose managedFields entries the rewrite sets.
+type parts struct {
+	// kept reports, by Node.ID, of which nodes each entry manages the same as in live: of kept fields, and of the parent of the scale
+	// field that is restored with it. gone are those that no entry manages afterwards: cleared fields and ownership.AppliedAnnotation.
+	kept, gone []bool
+	// scale is the node of the scale field, or of its restored parent; nil if it is not kept.
+	scale *fieldtree.Node
 	// shared are the atomic fields of which the write changes more than is kept, so that the sender manages them as well.
 	shared map[*fieldtree.Node]bool
-	// recorded is the node of ownership.AppliedAnnotation, nil if the rewrite does not set it. No entry contains it afterwards.
-	recorded *fieldtree.Node
 	// parents are the missing parents that come back with nothing but kept fields. Each entry contains them as in live.
 	parents *fieldpath.Set
 	// unmanaged reports whether a kept field is in no entry of live: it was written through another API version.
 	unmanaged bool
 }
 
-func (k *keeper) newEntryRestorer() *entryRestorer {
-	r := &entryRestorer{keeper: k, isPart: make([]bool, k.tree.Len()), parents: &fieldpath.Set{}, shared: k.changedAtomics()}
+// findParts determines the parts. An object that the write creates has none: its creator manages the scale field until the autoscaler
+// writes it.
+func (k *keeper) findParts() {
+	k.parts = parts{kept: make([]bool, k.tree.Len()), gone: make([]bool, k.tree.Len()), shared: k.changedAtomics(), parents: &fieldpath.Set{}}
 	if !k.write.Live.Present() {
-		return r // nothing to restore
+		return
+	}
+	for _, f := range k.fields {
+		if verdict := f.change.Decision.Verdict; verdict == Clear || verdict == Record && f.top != nil {
+			k.parts.gone[f.node.ID] = true
+		}
 	}
 	for _, p := range k.pieces {
 		if atomic := p.inside(); atomic != nil {
-			r.isPart[atomic.ID] = true
+			k.parts.kept[atomic.ID] = true
 			continue
-		}
-		if p.whole {
-			r.isPart[p.top.ID] = true
 		}
 		for _, f := range p.fields {
 			n := f.node
 			if p.whole {
 				n = p.top
 			}
-			switch {
-			case f.change.Field.Scale:
-				r.scale = n
-			case f.change.Decision.Verdict == Record:
-				r.recorded = n
+			if f.change.Field.Scale {
+				k.parts.scale = n
 			}
-			for r.isPart[n.ID] = true; n != p.top; {
+			for k.parts.kept[n.ID] = !k.parts.gone[n.ID]; n != p.top; {
 				n = n.Parent()
-				r.parents.Insert(n.Path())
+				k.parts.parents.Insert(n.Path())
 			}
 		}
 	}
-	managed := map[*fieldtree.Node]bool{r.scale: true, r.recorded: true}
+	managed := map[*fieldtree.Node]bool{k.parts.scale: true}
 	for _, e := range k.write.LiveEntries {
-		for _, p := range r.partsIn(e) {
+		for _, p := range k.partsIn(e) {
 			managed[p.node] = true
 		}
 	}
-	r.unmanaged = slices.ContainsFunc(k.tree.Nodes(), func(n *fieldtree.Node) bool { return r.isPart[n.ID] && !managed[n] })
-	return r
+	k.parts.unmanaged = slices.ContainsFunc(k.tree.Nodes(), func(n *fieldtree.Node) bool { return k.parts.kept[n.ID] && !managed[n] })
+}
+
+// changedAtomics returns the atomic fields of which the write changes more than the kept fields.
+func (k *keeper) changedAtomics() map[*fieldtree.Node]bool {
+	kept, changed := map[*fieldtree.Node][]*jsontree.Node{}, map[*fieldtree.Node]bool{}
+	for _, p := range k.pieces {
+		if atomic := p.inside(); atomic != nil {
+			kept[atomic] = append(kept[atomic], k.live.Of(p.top), k.incoming.Of(p.top))
+			changed[atomic] = changed[atomic] || !bytes.Equal(p.value, k.live.Of(p.top).Text())
+		}
+	}
+	for atomic, ignored := range kept {
+		changed[atomic] = changed[atomic] || !jsontree.EqualBut(k.live.Of(atomic), k.incoming.Of(atomic), ignored...)
+	}
+	return changed
 }
 
 // restoreEntries returns the incoming managedFields entries in the API server's order, in which each part has the managers
 // that it has in live. The exception is the Apply entry of the server-side applier that sends the write. It records what the
 // manifest sets, as the last-applied annotation does for client-side apply, so a field that the manifest drops leaves it.
-func (r *entryRestorer) restoreEntries(incoming []ownership.Entry) ([]ownership.Entry, error) {
-	if len(r.keeper.pieces) == 0 || !r.keeper.write.Live.Present() {
-		return ownership.InOrder(incoming), nil
-	}
-	entries := make([]ownership.Entry, 0, len(incoming)+1)
-	for pair := range ownership.Pairs(r.keeper.write.LiveEntries, incoming) {
-		e, err := r.restore(pair)
-		if err == nil && r.unmanaged && r.keeper.write.InOtherVersion(pair.Live) {
-			e, err = r.restoreOtherNames(pair, e)
+func (k *keeper) restoreEntries() ([]ownership.Entry, error) {
+	entries := make([]ownership.Entry, 0, len(k.write.IncomingEntries)+1)
+	for pair := range ownership.Pairs(k.write.LiveEntries, k.write.IncomingEntries) {
+		e, err := k.restoreEntry(pair)
+		if err == nil && k.parts.unmanaged && k.write.InOtherVersion(pair.Live) {
+			e, err = k.restoreOtherNames(pair, e)
 		}
 		if err != nil {
 			return nil, err
@@ -97,20 +107,17 @@ func (k *keeper) isSendersApply(e ownership.Entry) bool {
 	return k.write.Sender.ServerSide() && k.write.Sender.Entry.Same(e)
 }
 
-// restore returns an entry that manages the same of the parts as in live.
-func (r *entryRestorer) restore(pair ownership.Pair) (ownership.Entry, error) {
-	if !pair.Changed() && (r.recorded == nil || !pair.Incoming.Contains(ownership.AppliedPath())) {
-		return pair.Incoming, nil
-	}
-	had, has, parents := r.partsToKeep(pair.Live), r.partsIn(pair.Incoming), r.parents
-	if r.keeper.isSendersApply(pair.Entry()) {
+// restoreEntry returns an entry that manages the same of the parts as in live.
+func (k *keeper) restoreEntry(pair ownership.Pair) (ownership.Entry, error) {
+	had, has, parents := k.keptIn(pair.Live), k.partsIn(pair.Incoming), k.parts.parents
+	if k.isSendersApply(pair.Entry()) {
 		has = slices.DeleteFunc(has, func(p managedPart) bool {
 			_, before := slices.BinarySearchFunc(had, p, managedPart.compare)
 			return before
 		})
 		had, parents = nil, &fieldpath.Set{}
 	}
-	if slices.Equal(had, has) && parents.Empty() {
+	if slices.Equal(had, has) && (parents.Empty() || !pair.Changed()) {
 		return pair.Incoming, nil // whatever else its set contains is not read
 	}
 	incoming, err := pair.Incoming.Set()
@@ -121,29 +128,12 @@ func (r *entryRestorer) restore(pair ownership.Pair) (ownership.Entry, error) {
 	if err != nil {
 		return pair.Incoming, err
 	}
-	set := incoming.RecursiveDifference(r.pathsOf(has, pair.Entry()))
-	set = set.Union(live.Difference(live.RecursiveDifference(r.pathsOf(had, pair.Entry())))).Union(live.Intersection(parents))
+	set := incoming.RecursiveDifference(k.pathsOf(has, pair.Entry()))
+	set = set.Union(live.Difference(live.RecursiveDifference(k.pathsOf(had, pair.Entry())))).Union(live.Intersection(parents))
 	if set.Equals(incoming) && pair.InIncoming {
 		return pair.Incoming, nil
 	}
 	return pair.Entry().WithSet(set)
-}
-
-// changedAtomics returns the atomic fields of which the write changes more than the kept fields.
-func (k *keeper) changedAtomics() map[*fieldtree.Node]bool {
-	kept, changed := map[*fieldtree.Node][]*jsontree.Node{}, map[*fieldtree.Node]bool{}
-	for _, p := range k.pieces {
-		atomic := p.inside()
-		if atomic == nil {
-			continue
-		}
-		kept[atomic] = append(kept[atomic], k.live.Of(p.top), k.incoming.Of(p.top))
-		changed[atomic] = changed[atomic] || !bytes.Equal(p.value, k.live.Of(p.top).Text())
-	}
-	for atomic, ignored := range kept {
-		changed[atomic] = changed[atomic] || !jsontree.EqualBut(k.live.Of(atomic), k.incoming.Of(atomic), ignored...)
-	}
-	return changed
 }
 
 // managedPart is a part that a field set contains, in whole or in part, with the subset there as JSON.
@@ -156,55 +146,52 @@ type managedPart struct {
 func (p managedPart) compare(other managedPart) int { return p.node.ID - other.node.ID }
 
 // partsIn returns the parts that an entry's field set contains, in the order of the tree.
-func (r *entryRestorer) partsIn(e ownership.Entry) (parts []managedPart) {
-	otherScale := r.scale != nil && r.keeper.write.InOtherVersion(e)
-	isSender := e.Same(r.keeper.write.Sender.Entry)
-	r.keeper.tree.Managed(e.Fields, func(n *fieldtree.Node, subset *jsontree.Node) {
-		if r.isPart[n.ID] && (!otherScale || n != r.scale) && (!isSender || !r.shared[n]) {
-			parts = append(parts, managedPart{n, string(subset.Text())})
+func (k *keeper) partsIn(e ownership.Entry) (found []managedPart) {
+	isOther := k.parts.scale != nil && k.write.InOtherVersion(e)
+	isSender := e.Same(k.write.Sender.Entry)
+	k.tree.Managed(e.Fields, func(n *fieldtree.Node, subset *jsontree.Node) {
+		isPart := k.parts.kept[n.ID] || k.parts.gone[n.ID]
+		if isPart && (!isOther || n != k.parts.scale) && (!isSender || !k.parts.shared[n]) {
+			found = append(found, managedPart{n, string(subset.Text())})
 		}
 	})
-	if otherScale && e.Contains(r.scalePathIn(e)) {
-		parts = append(parts, managedPart{r.scale, "{}"})
+	if isOther && e.Contains(k.pathIn(e, k.parts.scale)) {
+		found = append(found, managedPart{k.parts.scale, "{}"})
 	}
-	slices.SortFunc(parts, managedPart.compare)
-	return parts
+	slices.SortFunc(found, managedPart.compare)
+	return found
 }
 
-// partsToKeep returns the parts that an entry of live contains and must contain afterwards.
-func (r *entryRestorer) partsToKeep(e ownership.Entry) []managedPart {
-	return slices.DeleteFunc(r.partsIn(e), func(p managedPart) bool { return p.node == r.recorded })
+// keptIn returns the parts that an entry of live contains and must contain afterwards.
+func (k *keeper) keptIn(e ownership.Entry) []managedPart {
+	return slices.DeleteFunc(k.partsIn(e), func(p managedPart) bool { return k.parts.gone[p.node.ID] })
 }
 
-// scalePathIn returns the path of the scale field in the API version of an entry.
-func (r *entryRestorer) scalePathIn(e ownership.Entry) fieldpath.Path {
-	if in := r.keeper.write.Managers.Scale; in != nil {
+// pathIn returns the path of a part in the API version of an entry.
+func (k *keeper) pathIn(e ownership.Entry, part *fieldtree.Node) fieldpath.Path {
+	if in := k.write.Managers.Scale; in != nil && part == k.parts.scale && k.write.InOtherVersion(e) {
 		return in(e.APIVersion)
 	}
-	return r.scale.Path()
+	return part.Path()
 }
 
 // pathsOf returns the paths of parts in the API version of an entry. The parts are sorted by their place in the tree: a Set keeps its
 // members sorted, so that filling it in another order takes quadratic time.
-func (r *entryRestorer) pathsOf(parts []managedPart, e ownership.Entry) *fieldpath.Set {
+func (k *keeper) pathsOf(parts []managedPart, e ownership.Entry) *fieldpath.Set {
 	set := fieldpath.NewSet()
 	for _, p := range parts {
-		if p.node == r.scale && r.keeper.write.InOtherVersion(e) {
-			set.Insert(r.scalePathIn(e))
-			continue
-		}
-		set.Insert(p.node.Path())
+		set.Insert(k.pathIn(e, p.node))
 	}
 	return set
 }
 
 // restoreOtherNames returns an entry that was recorded in another API version with the fields that the live object does not have at
 // their path, because they have another name in the write's version. It is called if a kept field has no manager in this version.
-func (r *entryRestorer) restoreOtherNames(pair ownership.Pair, restored ownership.Entry) (ownership.Entry, error) {
-	if !pair.Changed() || r.keeper.write.Managers.IsApplier(pair.Live) {
+func (k *keeper) restoreOtherNames(pair ownership.Pair, restored ownership.Entry) (ownership.Entry, error) {
+	if !pair.Changed() || k.write.Managers.IsApplier(pair.Live) {
 		return restored, nil
 	}
-	now, err := restored.Set()
+	set, err := restored.Set()
 	if err != nil {
 		return restored, err
 	}
@@ -213,9 +200,8 @@ func (r *entryRestorer) restoreOtherNames(pair ownership.Pair, restored ownershi
 		return restored, err
 	}
 	tree := &fieldtree.Tree{}
-	live.Difference(now).Iterate(func(path fieldpath.Path) { tree.Add(path.Copy()) })
-	places := tree.Find(r.keeper.write.Live.At())
-	set := now
+	live.Difference(set).Iterate(func(path fieldpath.Path) { tree.Add(path.Copy()) })
+	places := tree.Find(k.write.Live.At())
 	for _, n := range tree.Nodes() {
 		if n.Wanted && places.Of(n) == nil {
 			set.Insert(n.Path())
@@ -225,4 +211,15 @@ func (r *entryRestorer) restoreOtherNames(pair ownership.Pair, restored ownershi
 		return pair.Live, nil
 	}
 	return pair.Entry().WithSet(set)
+}
+
+// verifyEntries checks that each finished entry contains the same parts as in live.
+func (k *keeper) verifyEntries(entries []ownership.Entry) error {
+	for pair := range ownership.Pairs(k.write.LiveEntries, entries) {
+		isSame := func(live, restored managedPart) bool { return live.node == restored.node }
+		if !k.isSendersApply(pair.Entry()) && !slices.EqualFunc(k.keptIn(pair.Live), k.partsIn(pair.Incoming), isSame) {
+			return fmt.Errorf("%w: the managedFields entry of %s differs", ErrNotRestored, pair.Entry().Manager)
+		}
+	}
+	return nil
 }

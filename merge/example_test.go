@@ -50,7 +50,7 @@ func ExampleDecider_Decide() {
 	decider := merge.Decider{
 		Cluster: exampleCluster{}, Managers: ownership.Managers{Appliers: []string{"kubectl-client-side-apply"}},
 	}
-	outcome, err := decider.Decide(merge.Request{
+	outcome, err := decider.Decide(ownership.Write{
 		Kind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Namespace: "shop", Name: "web",
 		FieldManager: "kubectl-client-side-apply", Live: live, Incoming: incoming,
 	})
@@ -59,7 +59,7 @@ func ExampleDecider_Decide() {
 		return
 	}
 	for _, c := range outcome.Changes {
-		before, name, after := c.Text(fmt.Sprintf("kept %s=%s", c.Path, c.Value()), c.Path.String())
+		before, name, after := c.Text(fmt.Sprintf("kept %s=%s", c.Field.Path, c.Field.Live), c.Field.Path.String())
 		fmt.Printf("%s: %s%s%s\n", c.Decision.Name, before, name, after)
 	}
 	patch, err := merge.EncodePatch(outcome.Operations)
@@ -75,9 +75,9 @@ func ExampleDecider_Decide() {
 
 // Lookup returns the decision on a field that a manifest sets although an autoscaler owns it.
 func ExampleLookup() {
-	decision := merge.Lookup(merge.Field{
-		Owner: ownership.Autoscaler, Writer: ownership.Applier, Manifest: ownership.Sets, Changed: true, Scale: true,
-	})
+	decision := merge.Lookup(merge.Change{Writer: ownership.Applier, Field: ownership.ContestedField{
+		Owner: ownership.FieldOwner{Kind: ownership.Autoscaler}, Declared: ownership.Declared{Manifest: ownership.Sets}, Scale: true,
+	}})
 	fmt.Printf("row %d: %s\n", decision.Row, decision.Verdict)
 	// Output: row 1: keep
 }

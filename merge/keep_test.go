@@ -7,7 +7,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ownership-handoff/handoff/internal/jsontest"
-	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -30,7 +29,6 @@ func TestKeep(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		by             string
 		live, incoming stored
-		kept           merge.Change
 		operations     []string
 		want           stored
 	}{
@@ -139,11 +137,7 @@ func TestKeep(t *testing.T) {
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if c.kept.Path == nil {
-				c.kept.Path = replicas
-			}
-			w := writeOf(t, c.by, c.live, c.incoming)
-			rewritten, err := merge.Rewrite(w, []merge.Change{c.kept})
+			rewritten, err := rewriteKeeping(writeOf(t, c.by, c.live, c.incoming), replicas)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +150,7 @@ func TestKeep(t *testing.T) {
 				t.Errorf("the object (-want +got):\n%s", diff)
 			}
 			again := stored{lastApplied: c.want.lastApplied, entries: c.want.entries, spec: c.want.spec}
-			if rewritten, err = merge.Rewrite(writeOf(t, c.by, c.live, again), []merge.Change{c.kept}); err != nil {
+			if rewritten, err = rewriteKeeping(writeOf(t, c.by, c.live, again), replicas); err != nil {
 				t.Fatal(err)
 			}
 			if len(rewritten.Operations) > 0 {

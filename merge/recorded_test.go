@@ -81,7 +81,7 @@ func applyData(t *testing.T, keys int, value, record string) (ownership.Object, 
 	d := merge.Decider{Cluster: exampleCluster{}, Rules: ownership.NewRules(ownership.Rule{
 		Name: "r", Fields: fields, Writers: []string{"sizer"}, Edit: ownership.EditApply,
 	})}
-	out, err := d.Decide(merge.Request{Kind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, FieldManager: "ci", Live: live, Incoming: incoming})
+	out, err := d.Decide(ownership.Write{Kind: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, FieldManager: "ci", Live: live, Incoming: incoming})
 	if err != nil || out.Skipped != nil {
 		t.Fatal(err, out.Skipped)
 	}

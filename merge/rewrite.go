@@ -15,7 +15,7 @@ import (
 // Rewrite carries out the decisions on the fields of a write. It returns the JSON patch on the incoming object, and the changes that the
 // patch makes, with those that are only reported. Depending on the verdict of a change, the patch
 //   - restores the field, with live's value and managedFields entries (Keep)
-//   - gives it Change.To (Start, Record)
+//   - gives it the value of Field.Live (Start, Record)
 //   - removes it from the incoming object and from every managedFields entry (Clear)
 //   - does nothing (Warn)
 //
@@ -35,21 +35,18 @@ import (
 //
 // The error is ownership.ErrManagedFields, ErrNotRestored, or that of a value that is not JSON.
 func Rewrite(w ownership.Write, changes []Change) (out Outcome, err error) {
-	cleared, operations, err := clearFields(w, changes)
-	if err != nil {
-		return out, err
-	}
-	clearing := len(operations)
 	k := newKeeper(w, changes)
 	k.group()
+	operations := k.clearedValues()
+	clearing := len(operations)
 	restored := k.restoreValues()
 	operations = append(operations, restored...)
 	lastApplied, cut := k.lastApplied()
 	if cut {
 		operations = append(operations, Operation{Op: "replace", Path: lastAppliedPointer, Value: string(lastApplied)})
 	}
-	r := k.newEntryRestorer()
-	entries, err := r.restoreEntries(cleared)
+	k.findParts()
+	entries, err := k.restoreEntries()
 	if err != nil {
 		return out, err
 	}
@@ -58,71 +55,42 @@ func Rewrite(w ownership.Write, changes []Change) (out Outcome, err error) {
 		return out, err
 	}
 	operations = append(operations, managedFields...)
-	out = Outcome{Operations: operations, Changes: k.outcomes(changes, len(operations) > clearing)}
-	return out, k.verify(restored, entries, r)
+	out.Operations = operations
+	for _, f := range k.fields {
+		isIdle := f.change.restores() && (f.top == nil || len(operations) == clearing)
+		if !isIdle && f.change.Decision.Verdict != Record {
+			out.Changes = append(out.Changes, f.change)
+		}
+	}
+	return out, k.verify(restored, entries)
 }
 
-// clearFields returns the incoming managedFields entries without the fields to clear, and the operations that remove these
-// fields from the incoming object.
-func clearFields(w ownership.Write, changes []Change) ([]ownership.Entry, []Operation, error) {
-	cleared := fieldpath.NewSet()
-	var operations []Operation
-	for _, c := range changes {
-		if c.Decision.Verdict == Clear {
-			pointer, _ := w.Incoming.Pointer(c.Path)
-			operations = append(operations, Operation{Op: "remove", Path: pointer})
-			cleared.Insert(c.Path)
-		}
-	}
-	if cleared.Empty() {
-		return w.IncomingEntries, nil, nil
-	}
-	var entries []ownership.Entry
-	for _, e := range w.IncomingEntries {
-		set, err := e.Set()
-		if err != nil {
-			return nil, nil, err
-		}
-		left := set.RecursiveDifference(cleared)
-		if !left.Equals(set) {
-			if e, err = e.WithSet(left); err != nil {
-				return nil, nil, err
-			}
-		}
-		if !left.Empty() || set.Empty() {
-			entries = append(entries, e)
-		}
-	}
-	return entries, operations, nil
-}
-
-// keeper keeps fields of one write.
+// keeper carries out the decisions on the fields of one write.
 type keeper struct {
 	write          ownership.Write
 	tree           *fieldtree.Tree
-	fields         []*keptField // of the changes that restores reports, in their order
+	fields         []*decidedField // in the order of the changes
 	live, incoming fieldtree.Places
 	pieces         []*piece
 
 	sizes map[*fieldtree.Node]int // of the maps that get keys back
+	parts parts
 }
 
-// keptField is a field to keep.
-type keptField struct {
+// decidedField is a field with a decision.
+type decidedField struct {
 	change Change
 	node   *fieldtree.Node // nil for a path that is too long
 	atomic *fieldtree.Node // the atomic field that contains it, nil if there is none
-	other  *fieldtree.Node // its counterpart, nil for most fields
-	// reason is why the manifest wins, isGone whether it has removed what the field is in. Without either, the field is kept.
-	reason string
-	isGone bool
+	// top is that of the piece that restores it, nil if it is not restored: the manifest wins, or has removed what the field is in.
+	top *fieldtree.Node
 }
 
 // piece is a part of the object that one operation restores: a kept field, or the outermost missing parent of one or more
 // kept fields.
 type piece struct {
 	top    *fieldtree.Node
-	fields []*keptField
+	fields []*decidedField
 	// value is the value that it gets, as JSON.
 	value json.RawMessage
 	// whole reports whether it gets live's value, with everything in it, rather than the kept fields only.
@@ -139,67 +107,46 @@ func (p *piece) inside() *fieldtree.Node {
 }
 
 func newKeeper(w ownership.Write, changes []Change) *keeper {
-	k := &keeper{write: w, tree: &fieldtree.Tree{}, fields: make([]*keptField, 0, len(changes))}
+	k := &keeper{write: w, tree: &fieldtree.Tree{}}
 	for _, c := range changes {
-		if !c.restores() {
-			continue
-		}
-		f := &keptField{change: c}
-		if c.Reason == "" {
-			f.node = k.tree.Add(c.Path)
+		f := &decidedField{change: c}
+		if c.restores() && c.Reason == "" {
+			f.node = k.tree.Add(c.Field.Path)
 		} else {
-			f.node = k.tree.AddUnwanted(c.Path) // not kept, nor with it what is nested under it
+			f.node = k.tree.AddUnwanted(c.Field.Path) // not kept, nor with it what is nested under it
 		}
-		if c.Atomic != nil {
-			f.atomic = k.tree.AddUnwanted(c.Atomic)
-		}
-		if other := counterpart(w.Kind.GroupKind(), c.Path); other != nil && !c.Field.Scale {
-			f.other = k.tree.AddUnwanted(other)
-		}
+		f.atomic = k.tree.AddUnwanted(c.Field.Atomic)
 		k.fields = append(k.fields, f)
 	}
 	k.live, k.incoming = k.tree.Find(w.Live.At()), k.tree.Find(w.Incoming.At())
 	return k
 }
 
-// outcomes returns the changes with what became of them. isPatched reports whether the patch restores anything.
-func (k *keeper) outcomes(changes []Change, isPatched bool) []Change {
-	outcomes, fields := make([]Change, 0, len(changes)), k.fields
-	for _, c := range changes {
-		if c.restores() {
-			f := fields[0]
-			fields = fields[1:]
-			switch {
-			case c.Decision.Verdict == Record || f.reason == "" && (f.isGone || !isPatched):
-				continue
-			case f.reason != "":
-				c = c.manifestWins(f.reason)
-			}
-		}
-		outcomes = append(outcomes, c)
-	}
-	return outcomes
-}
-
-// group groups the kept fields into pieces.
+// group groups the fields to restore into pieces.
 func (k *keeper) group() {
 	byTop := map[*fieldtree.Node]*piece{}
 	for _, f := range k.fields {
-		if f.reason = k.manifestWins(f); f.reason != "" {
+		if !f.change.restores() {
 			continue
 		}
-		top, reason := k.topOf(f)
-		if f.reason, f.isGone = reason, top == nil; f.isGone {
+		reason := k.manifestWins(f)
+		if reason == "" {
+			f.top, reason = k.topOf(f)
+		}
+		if reason != "" {
+			f.change.Decision.Verdict, f.change.Decision.message, f.change.Reason = ManifestWins, manifestWins, reason
+		}
+		if f.top == nil {
 			continue
 		}
-		p := byTop[top]
+		p := byTop[f.top]
 		if p == nil {
-			p = &piece{top: top}
-			byTop[top] = p
+			p = &piece{top: f.top}
+			byTop[f.top] = p
 			k.pieces = append(k.pieces, p)
 		}
 		p.fields = append(p.fields, f)
-		p.whole = p.whole || top.Wanted || f.change.Field.Scale && f.change.Decision.Verdict != Start
+		p.whole = p.whole || f.top.Wanted || f.change.Field.Scale && f.change.Decision.Verdict != Start
 	}
 	for _, p := range k.pieces {
 		p.value = k.valueOf(p)
@@ -209,7 +156,7 @@ func (k *keeper) group() {
 // topOf returns the node to restore for a kept field: the outermost kept field that contains it, or the outermost missing
 // parent. It returns nil if the manifest has removed the list element that the field is in, or the parent of a unit. It returns a
 // reason if the manifest wins.
-func (k *keeper) topOf(f *keptField) (top *fieldtree.Node, reason string) {
+func (k *keeper) topOf(f *decidedField) (top *fieldtree.Node, reason string) {
 	n := f.node
 	for p := n; p != nil; p = p.Parent() {
 		if p.Wanted {
@@ -230,7 +177,7 @@ func (k *keeper) topOf(f *keptField) (top *fieldtree.Node, reason string) {
 		}
 	}
 	if f.change.Field.Unit && top != n {
-		if _, inMap, _ := ownership.UnitOf(k.write.Kind.GroupKind(), f.change.Path); !inMap || top != n.Parent() {
+		if _, inMap, _ := ownership.UnitOf(k.write.Kind.GroupKind(), f.change.Field.Path); !inMap || top != n.Parent() {
 			return nil, ""
 		}
 	}
@@ -248,7 +195,7 @@ func (k *keeper) outsideNull(n *fieldtree.Node) *fieldtree.Node {
 // valueOf returns the value that a piece gets.
 func (k *keeper) valueOf(p *piece) json.RawMessage {
 	if first := p.fields[0]; first.node == p.top {
-		return k.valueAt(first)
+		return first.change.Field.Live
 	}
 	if p.whole {
 		return k.live.Of(p.top).Text()
@@ -264,18 +211,20 @@ func (k *keeper) valueOf(p *piece) json.RawMessage {
 			}
 			in = child
 		}
-		in[names[len(names)-1]] = k.valueAt(f)
+		in[names[len(names)-1]] = json.RawMessage(f.change.Field.Live)
 	}
 	text, _ := json.Marshal(parent) //nolint:errchkjson // the values are JSON
 	return text
 }
 
-// valueAt returns the value that a kept field gets.
-func (k *keeper) valueAt(f *keptField) json.RawMessage {
-	if verdict := f.change.Decision.Verdict; verdict == Start || verdict == Record {
-		return f.change.To
+// clearedValues returns the operations that clear fields.
+func (k *keeper) clearedValues() (operations []Operation) {
+	for _, f := range k.fields {
+		if f.change.Decision.Verdict == Clear {
+			operations = append(operations, Operation{Op: "remove", Path: k.incoming.Pointer(k.write.Incoming.At(), f.node)})
+		}
 	}
-	return k.live.Of(f.node).Text()
+	return operations
 }
 
 // restoreValues returns one operation for each piece that has another value in the incoming object.
@@ -316,10 +265,10 @@ func (k *keeper) lastApplied() (text []byte, cut bool) {
 		return parent[len(parent)-1].FieldName != nil && !ownership.HasPrefix(annotations, parent)
 	}
 	for _, f := range k.fields {
-		if f.reason != "" || f.isGone || f.change.Field.Unit || f.atomic != nil {
+		if f.top == nil || f.change.Field.Unit || f.atomic != nil {
 			continue
 		}
-		path := f.change.Path
+		path := f.change.Field.Path
 		for _, path := range []fieldpath.Path{path, ownership.StringData(k.write.Kind.GroupKind(), path)} {
 			cut = manifest.Cut(path, mayGo) != nil || cut
 		}
@@ -340,22 +289,15 @@ func lastAppliedOf(o ownership.Object) []byte {
 // reports whether the rewrite clears no fields.
 func (k *keeper) managedFields(entries []ownership.Entry, lastApplied []byte, onlyKept bool) ([]Operation, error) {
 	w := k.write
-	if !w.Live.Present() {
-		return nil, nil // the creator manages the field until the autoscaler writes it
-	}
-	var text []byte
-	if onlyKept && len(k.pieces) > 0 && len(w.Live.ManagedFields()) > 0 && k.becomesLive(entries, lastApplied) {
+	text, isSame := ownership.EncodeEntries(entries), ownership.SameTexts(entries, ownership.InOrder(w.IncomingEntries))
+	if live := w.Live.ManagedFields(); onlyKept && len(k.pieces) > 0 && len(live) > 0 && k.becomesLive(entries, lastApplied) {
 		// The applier's entry has the time of this write, and so may have another position.
-		if text = w.Live.ManagedFields(); bytes.Equal(text, w.Incoming.ManagedFields()) {
-			return nil, nil
-		}
-	} else {
-		if ownership.SameTexts(entries, ownership.InOrder(w.IncomingEntries)) {
-			return nil, nil
-		}
-		text = ownership.EncodeEntries(entries)
+		text, isSame = live, bytes.Equal(live, w.Incoming.ManagedFields())
 	}
-	if !w.Incoming.At("metadata").IsObject() {
+	switch {
+	case isSame:
+		return nil, nil
+	case !w.Incoming.At("metadata").IsObject():
 		return nil, fmt.Errorf("%w: metadata: %w", ownership.ErrManagedFields, ownership.ErrNotAnObject)
 	}
 	return []Operation{{Op: "add", Path: "/metadata/managedFields", Value: json.RawMessage(text)}}, nil

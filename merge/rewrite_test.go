@@ -23,13 +23,13 @@ func TestRewriteRejectsAnInvalidFieldSet(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			w := writeOf(t, "helm", stored{entries: c.live, spec: `{"replicas":7}`}, stored{entries: c.incoming, spec: `{"replicas":3}`})
-			if _, err := merge.Rewrite(w, []merge.Change{{Path: replicas}}); !errors.Is(err, ownership.ErrManagedFields) {
+			if _, err := rewriteKeeping(w, replicas); !errors.Is(err, ownership.ErrManagedFields) {
 				t.Errorf("want %v, got %v", ownership.ErrManagedFields, err)
 			}
 		})
 	}
 	w := writeOf(t, "helm", stored{entries: []string{whole}, spec: `{"replicas":7}`}, stored{entries: []string{broken}, spec: `{"replicas":7}`})
-	if _, err := merge.Rewrite(w, []merge.Change{{Path: replicas}}); err != nil {
+	if _, err := rewriteKeeping(w, replicas); err != nil {
 		t.Errorf("a set that does not have to be read is let be: %v", err)
 	}
 }
@@ -43,7 +43,7 @@ func TestRewriteRejectsAnObjectWithoutMetadata(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			w := writeOf(t, "helm", live, stored{spec: "{}"})
 			w.Incoming, w.IncomingEntries = parsed(t, incoming)
-			if operations, err := merge.Rewrite(w, []merge.Change{{Path: replicas}}); !errors.Is(err, ownership.ErrManagedFields) {
+			if operations, err := rewriteKeeping(w, replicas); !errors.Is(err, ownership.ErrManagedFields) {
 				t.Errorf("want %v, got %v and %v", ownership.ErrManagedFields, err, operations)
 			}
 		})
@@ -72,7 +72,7 @@ func TestRewriteRestoresMissingParents(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			incoming := stored{spec: c.incoming}
-			rewritten, err := merge.Rewrite(writeOf(t, csa, stored{spec: c.live}, incoming), []merge.Change{{Path: c.path}})
+			rewritten, err := rewriteKeeping(writeOf(t, csa, stored{spec: c.live}, incoming), c.path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,10 +100,11 @@ func TestRewriteRestoresMissingParents(t *testing.T) {
 // TestRewriteCountsARecordAgainstTheSizeOfAnnotations verifies that a record and a kept annotation that fit only one by one do not make
 // the API server reject the object.
 func TestRewriteCountsARecordAgainstTheSizeOfAnnotations(t *testing.T) {
-	record := merge.Change{Path: ownership.AppliedPath(), To: []byte(quoted(strings.Repeat("r", 200))), Decision: merge.Decision{Verdict: merge.Record}}
-	kept := merge.Change{
-		Path: fieldpath.MakePathOrDie("metadata", "annotations", "b"), Field: merge.Field{Unit: true}, Decision: merge.Decision{Verdict: merge.Keep},
+	field := func(path fieldpath.Path, of string) ownership.ContestedField {
+		return ownership.ContestedField{Path: path, Unit: of == "k", Live: []byte(quoted(strings.Repeat(of, 200)))}
 	}
+	record := merge.Change{Field: field(ownership.AppliedPath(), "r"), Decision: merge.Decision{Verdict: merge.Record}}
+	kept := merge.Change{Field: field(fieldpath.MakePathOrDie("metadata", "annotations", "b"), "k"), Decision: merge.Decision{Verdict: merge.Keep}}
 	for sentence, c := range map[string]struct {
 		changes []merge.Change
 		left    int // for the annotations, besides a large one

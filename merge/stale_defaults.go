@@ -40,10 +40,7 @@ var staleDefaults = []staleDefault{
 		group: "apps", kinds: []string{"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
 		union: []string{"spec", "template", "spec", "volumes"}, key: "name", member: "emptyDir",
 	},
-	{
-		group: "", kinds: []string{"ReplicationController"},
-		union: []string{"spec", "template", "spec", "volumes"}, key: "name", member: "emptyDir",
-	},
+	{kinds: []string{"ReplicationController"}, union: []string{"spec", "template", "spec", "volumes"}, key: "name", member: "emptyDir"},
 	{
 		group: "batch", kinds: []string{"CronJob"},
 		union: []string{"spec", "jobTemplate", "spec", "template", "spec", "volumes"}, key: "name", member: "emptyDir",
@@ -131,26 +128,16 @@ func (s staleDefault) other(union *jsontree.Node) (name string) {
 	return name
 }
 
-// stale returns the defaults to clear because the manifest contradicts them (row 7). A member that a manifest or a manager
-// has declared is not cleared: the API server rejects the write.
-func stale(w ownership.Write) []Change {
-	if w.Sender.Writer != ownership.Applier {
-		return nil // the manifests of other writers are not read
-	}
-	var found []Change
+// stale returns the defaults to clear because an applier's manifest contradicts them (row 7). A member that a manifest or a manager
+// has declared is not cleared: the API server rejects the write. Nor is one that the write itself has changed.
+func stale(w ownership.Write) (found []Change) {
 	for _, c := range Contradictions(w) {
 		if w.Manifests.On(c.Choice).Manifest != ownership.Sets || !w.Manifests.Defaulted(c.Member, w.LiveEntries) {
 			continue
 		}
-		field := ownership.ContestedField{
-			Path: c.Member, Declared: w.Manifests.On(c.Member),
-			Live: w.Live.Value(c.Member), Incoming: w.Incoming.Value(c.Member),
-		}
-		facts := factsOf(field, w.Sender.Writer)
-		facts.Contradicted = true
-		change := changeOf(field, facts)
-		change.From, change.Incoming = nil, nil
-		if change.Choice = c.By; change.Decision.Verdict == Clear {
+		change := Change{Field: ownership.ContestedField{Path: c.Member}, Writer: w.Sender.Writer, Choice: c.By}
+		change.Contradicted = bytes.Equal(w.Live.Value(c.Member), w.Incoming.Value(c.Member))
+		if change = change.decided(); change.Decision.Verdict == Clear {
 			found = append(found, change)
 		}
 	}

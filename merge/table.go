@@ -1,70 +1,36 @@
 package merge
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Verdict is what becomes of a field of the incoming object.
-type Verdict int
+// Verdict is what becomes of a field of the incoming object, in the words of logs and metrics.
+type Verdict string
 
 // The verdicts.
 const (
 	// Through leaves the incoming value.
-	Through Verdict = iota
+	Through Verdict = ""
 	// Warn leaves the incoming value, and warns that the field's owner may revert it.
-	Warn
+	Warn Verdict = "warn"
 	// Start gives a new object the replicas that its autoscaler wants.
-	Start
+	Start Verdict = "start"
 	// Keep restores the live value and its managedFields entries, and removes the field from the last-applied annotation.
-	Keep
+	Keep Verdict = "keep"
 	// Clear removes the field from the incoming object and from every managedFields entry.
-	Clear
+	Clear Verdict = "clear"
 	// ManifestWins leaves the incoming value of a field to keep: see Rewrite.
-	ManifestWins
+	ManifestWins Verdict = "manifest-wins"
 	// Removed leaves the incoming object without a value that another manager wrote, and warns.
-	Removed
+	Removed Verdict = "removed"
 	// Record sets ownership.AppliedAnnotation. No row of the table has it.
-	Record
+	Record Verdict = "record"
 )
-
-// Field has the facts about a contested field that the decision table uses.
-type Field struct {
-	// Owner is the field's owner in live, Writer the kind of client that writes.
-	Owner  ownership.Owner
-	Writer ownership.Writer
-	// Manifest and Base are what the manifest applied now and the one applied before do with the field.
-	Manifest, Base ownership.Declaration
-	// Changed reports whether the write changes the field's value or, for a new object, whether the autoscaler's desired
-	// replicas exceed the manifest's.
-	Changed bool
-	// Removed reports whether the write removes the field although neither manifest has it, as replacing the whole object
-	// does.
-	Removed bool
-	// Created reports whether the write creates the object, SwitchedOff whether its manifest sets 0 replicas.
-	Created, SwitchedOff bool
-	// Scale reports whether it is the object's scale field, Unit whether it is a unit (ownership.UnitOf).
-	Scale, Unit bool
-	// ToOne reports whether a number of replicas above 1 becomes 1, and the manifest may have dropped it: server-side apply and
-	// Helm 3 do not record the difference.
-	ToOne bool
-	// Unsent reports whether it is a dry run that may not send its manifest, as that of kubectl diff.
-	Unsent bool
-	// Unrecorded reports whether the write records no manifest, so that a changed value may be a dropped one.
-	Unrecorded bool
-	// Editable reports whether a rule with ownership.EditApply assigns the field, Edited whether the manifest's value has changed since
-	// it was last applied.
-	Editable, Edited bool
-	// Inside reports whether the field is inside an atomic field, of which the manifest sets the rest.
-	Inside bool
-	// Contradicted reports whether the manifest chooses another member of the field's union.
-	Contradicted bool
-	// OffAtZero reports whether the owner is a scaler that 0 replicas, which someone else has set, have switched off. It only
-	// changes the message.
-	OffAtZero bool
-}
 
 // Decision is the decision on a field.
 type Decision struct {
@@ -94,23 +60,11 @@ const (
 	lacksIt         // neither has it
 )
 
-// owners is a set of owners, one bit for each. The empty set stands for any owner.
-type owners uint
-
-func only(some ...ownership.Owner) (set owners) {
-	for _, owner := range some {
-		set |= 1 << owner
-	}
-	return set
-}
-
-func (o owners) has(owner ownership.Owner) bool { return o == 0 || o&(1<<owner) != 0 }
-
-// row is a row of the decision table.
+// row is a row of the decision table. An empty list of owners stands for any owner.
 type row struct {
 	number   int
 	name     string
-	owners   owners
+	owners   []ownership.Owner
 	writer   ownership.Writer
 	manifest effect
 	when     condition
@@ -118,141 +72,81 @@ type row struct {
 	message  message
 }
 
-// condition is what a row requires in addition to owner, writer and manifest.
-type condition int
-
-const (
-	always condition = iota
-	isScale
-	isScaleOff         // the scaler is off at 0 replicas
-	isScaleToOne       // replicas above 1 become 1
-	isScaleToOneInDiff // the same, in a dry run that does not send its manifest, as kubectl diff
-	isScaleUnrecorded  // the write records no manifest
-	isUnit
-	isOnlyParentInBase // the manifest drops a parent of the field
-	isEditable         // a rule lets another value in the manifest win
-	isEdited           // the manifest has another value
-	isInside           // an atomic field
-	isContradicted     // the manifest chooses another member of the field's union
-	isCreated
-)
-
 // table is the decision table of docs/decisions.md, in its order. It lacks row 11, about requests that are never intercepted. Rows
 // with the same number differ only in their message.
 var table = []row{
-	{number: 6, name: "apply-edited", owners: only(ownership.Controller), writer: ownership.Applier, manifest: setsIt, when: isEdited},
-	{
-		number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt, when: isScaleOff,
-		verdict: Keep, message: startIt,
-	},
-	{
-		number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt, when: isScaleUnrecorded,
-		verdict: Keep, message: "{field}, owned by {owner}; remove it if the manifest sets it",
-	},
-	{
-		number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt, when: isEditable,
-		verdict: Keep, message: "{field}, owned by {owner}; a new manifest value wins",
-	},
-	{
-		number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt, when: isInside,
-		verdict: Keep, message: needsNothing,
-	},
-	{
-		number: 1, name: "keep-autoscaled", owners: controlled, writer: ownership.Applier, manifest: setsIt,
-		verdict: Keep, message: removeIt,
-	},
-	{
-		number: 2, name: "keep-autoscaled-removed", owners: controlled, writer: ownership.Applier, manifest: dropsIt, when: isScaleOff,
-		verdict: Keep, message: startIt,
-	},
-	{
-		number: 2, name: "keep-autoscaled-removed", owners: controlled, writer: ownership.Applier, manifest: dropsIt,
-		verdict: Keep, message: needsNothing,
-	},
-	{
-		number: 3, name: "keep-imperative", owners: imperative, writer: ownership.Applier, manifest: dropsIt, when: isScale,
-		verdict: Keep, message: "{field}, set by {owner} and no longer in the manifest" + scaleIt,
-	},
-	{
-		number: 3, name: "keep-imperative", owners: imperative, writer: ownership.Applier, manifest: dropsIt, when: isUnit,
-		verdict: Keep, message: "{field}, set by {owner} and no longer in the manifest",
-	},
-	{
-		number: 4, name: "keep-replicas-removed", owners: only(ownership.Manifest, ownership.Default), writer: ownership.Applier,
-		manifest: dropsIt, when: isScale,
-		verdict: Keep, message: "{field}, no longer in the manifest" + scaleIt,
-	},
-	{
-		number: 5, name: "delete-removed", owners: imperative, writer: ownership.Applier, manifest: dropsIt, when: isOnlyParentInBase,
-		verdict: Removed, message: "{field}, set by {owner}; set it in the manifest to keep it",
-	},
-	{
-		number: 5, name: "delete-removed", owners: imperative, writer: ownership.Applier, manifest: dropsIt,
-		verdict: Removed, message: "{field}, set by {owner}; run kubectl handoff release first to keep it",
-	},
-	{number: 5, name: "delete-removed", owners: only(ownership.Manifest), writer: ownership.Applier, manifest: dropsIt},
-	{
-		number: 6, name: "warn-one", owners: notControlled, writer: ownership.Applier, manifest: setsIt, when: isScaleToOne,
-		verdict: Warn, message: "{path} goes from {live} to 1; if the manifest only dropped it, use kubectl scale to restore it",
-	},
-	{
-		number: 6, name: "warn-one", owners: notControlled, writer: ownership.Applier, manifest: setsIt, when: isScaleToOneInDiff,
-		verdict: Warn, message: "{path} shows 1; if the manifest only dropped it, kubectl apply keeps {live}",
-	},
-	{number: 6, name: "take-over", owners: only(ownership.Imperative, ownership.Default), writer: ownership.Applier, manifest: setsIt},
-	{
-		number: 7, name: "clear-stale-default", owners: only(ownership.Default), writer: ownership.Applier, manifest: lacksIt,
-		when: isContradicted, verdict: Clear,
-		message: "{field}, a default that conflicts with {choice}" + NoAction,
-	},
-	{
-		number: 8, name: "keep-autoscaled-null", owners: controlled, writer: ownership.Applier, manifest: setsNull, when: isScaleOff,
-		verdict: Keep, message: startIt,
-	},
-	{
-		number: 8, name: "keep-autoscaled-null", owners: controlled, writer: ownership.Applier, manifest: setsNull,
-		verdict: Keep, message: removeIt,
-	},
-	{number: 8, name: "clear-null", writer: ownership.Applier, manifest: setsNull},
-	{
-		number: 9, name: "warn-autoscaled", owners: only(ownership.Autoscaler), writer: ownership.ImperativeWriter, verdict: Warn,
-		message: "{owner} owns {path} and may revert this change; change the autoscaler instead",
-	},
-	{number: 9, name: "imperative", writer: ownership.ImperativeWriter},
-	{number: 10, name: "other-writer", writer: ownership.OtherWriter},
-	{
-		number: 12, name: "start-autoscaled", owners: only(ownership.Autoscaler), writer: ownership.Applier, manifest: setsIt,
-		when: isCreated, verdict: Start, message: removeIt,
-	},
-	{
-		number: 12, name: "start-autoscaled", owners: only(ownership.Autoscaler), writer: ownership.Applier,
-		when: isCreated, verdict: Start, message: needsNothing,
-	},
+	{6, "apply-edited", []ownership.Owner{ownership.Controller}, ownership.Applier, setsIt, isEdited, Through, ""},
+	{1, "keep-autoscaled", controlled, ownership.Applier, setsIt, isOff, Keep, startIt},
+	{1, "keep-autoscaled", controlled, ownership.Applier, setsIt, isUnrecorded, Keep, "{field}, owned by {owner}; remove it if the manifest sets it"},
+	{1, "keep-autoscaled", controlled, ownership.Applier, setsIt, isEditable, Keep, "{field}, owned by {owner}; a new manifest value wins"},
+	{1, "keep-autoscaled", controlled, ownership.Applier, setsIt, isInside, Keep, needsNothing},
+	{1, "keep-autoscaled", controlled, ownership.Applier, setsIt, always, Keep, removeIt},
+	{2, "keep-autoscaled-removed", controlled, ownership.Applier, dropsIt, isOff, Keep, startIt},
+	{2, "keep-autoscaled-removed", controlled, ownership.Applier, dropsIt, always, Keep, needsNothing},
+	{3, "keep-imperative", imperative, ownership.Applier, dropsIt, isScale, Keep, setBy + " and no longer in the manifest" + scaleIt},
+	{3, "keep-imperative", imperative, ownership.Applier, dropsIt, isUnit, Keep, setBy + " and no longer in the manifest"},
+	{4, "keep-replicas-removed", manifests, ownership.Applier, dropsIt, isScale, Keep, "{field}, no longer in the manifest" + scaleIt},
+	{5, "delete-removed", imperative, ownership.Applier, dropsIt, isNotInBase, Removed, setBy + "; set it in the manifest to keep it"},
+	{5, "delete-removed", imperative, ownership.Applier, dropsIt, always, Removed, setBy + "; run kubectl handoff release first to keep it"},
+	{5, "delete-removed", []ownership.Owner{ownership.Manifest}, ownership.Applier, dropsIt, always, Through, ""},
+	{6, "warn-one", notControlled, ownership.Applier, setsIt, isToOne, Warn, toOne},
+	{6, "warn-one", notControlled, ownership.Applier, setsIt, isToOneInDiff, Warn, toOneInDiff},
+	{6, "take-over", []ownership.Owner{ownership.Imperative, ownership.Default}, ownership.Applier, setsIt, always, Through, ""},
+	{7, "clear-stale-default", defaulted, ownership.Applier, lacksIt, isContradicted, Clear, "{field}, a default that conflicts with {choice}" + NoAction},
+	{8, "keep-autoscaled-null", controlled, ownership.Applier, setsNull, isOff, Keep, startIt},
+	{8, "keep-autoscaled-null", controlled, ownership.Applier, setsNull, always, Keep, removeIt},
+	{8, "clear-null", nil, ownership.Applier, setsNull, always, Through, ""},
+	{9, "warn-autoscaled", autoscaler, ownership.ImperativeWriter, anything, always, Warn, mayRevert},
+	{9, "imperative", nil, ownership.ImperativeWriter, anything, always, Through, ""},
+	{10, "other-writer", nil, ownership.OtherWriter, anything, always, Through, ""},
+	{12, "start-autoscaled", autoscaler, ownership.Applier, setsIt, always, Start, removeIt},
+	{12, "start-autoscaled", autoscaler, ownership.Applier, anything, always, Start, needsNothing},
 }
 
 var (
-	controlled    = only(ownership.Autoscaler, ownership.Controller)
-	notControlled = only(ownership.Imperative, ownership.Manifest, ownership.Default)
-	imperative    = only(ownership.Imperative)
+	autoscaler    = []ownership.Owner{ownership.Autoscaler}
+	controlled    = []ownership.Owner{ownership.Autoscaler, ownership.Controller}
+	imperative    = []ownership.Owner{ownership.Imperative}
+	manifests     = []ownership.Owner{ownership.Manifest, ownership.Default}
+	notControlled = []ownership.Owner{ownership.Imperative, ownership.Manifest, ownership.Default}
+	defaulted     = []ownership.Owner{ownership.Default}
 )
 
-// The messages of several rows.
+// The messages of several rows, and the long ones.
 const (
 	removeIt     = "{field}, owned by {owner}; remove it from the manifest"
 	startIt      = "{field}, {owner} is off at 0; start it with kubectl scale"
 	needsNothing = "{field}, owned by {owner}" + NoAction
-	manifestWins = "{field}, set by {owner}: {reason}"
+	setBy        = "{field}, set by {owner}"
+	scaleIt      = "; use an HPA or kubectl scale" // if the manifest has dropped its replicas
+	toOne        = "{path} goes from {live} to 1; if the manifest only dropped it, use kubectl scale to restore it"
+	toOneInDiff  = "{path} shows 1; if the manifest only dropped it, kubectl apply keeps {live}"
+	mayRevert    = "{owner} owns {path} and may revert this change; change the autoscaler instead"
+	manifestWins = setBy + ": {reason}"
 )
 
-// scaleIt is the remedy for a manifest that has dropped its replicas.
-const scaleIt = "; use an HPA or kubectl scale"
+// condition is what a row requires in addition to owner, writer and manifest.
+type condition func(c *Change) bool
+
+func always(*Change) bool           { return true }
+func isScale(c *Change) bool        { return c.Field.Scale }
+func isUnit(c *Change) bool         { return c.Field.Unit }
+func isNotInBase(c *Change) bool    { return c.Field.Declared.Base == ownership.Lacks }
+func isEditable(c *Change) bool     { return c.Field.Editable }
+func isEdited(c *Change) bool       { return c.Field.Edited }
+func isInside(c *Change) bool       { return c.Field.Atomic != nil }
+func isOff(c *Change) bool          { return c.OffAtZero }
+func isUnrecorded(c *Change) bool   { return c.Unrecorded }
+func isToOne(c *Change) bool        { return c.ToOne }
+func isToOneInDiff(c *Change) bool  { return c.Unsent }
+func isContradicted(c *Change) bool { return c.Contradicted }
 
 // Lookup returns the decision on a field: that of the first matching row of the table in docs/decisions.md. If no row matches,
 // it returns the zero Decision: the manifest owns the field, or does not set it.
-func Lookup(f Field) Decision {
-	does := f.effect()
-	for i := range table {
-		if r := &table[i]; r.matches(f, does) {
+func Lookup(c Change) Decision {
+	does := c.effect()
+	for _, r := range table {
+		if r.matches(&c, does) {
 			return Decision{Row: r.number, Name: r.name, Verdict: r.verdict, message: r.message}
 		}
 	}
@@ -265,83 +159,29 @@ func LookupApply(
 	owner ownership.Owner, declared ownership.Declared, kind schema.GroupKind, path fieldpath.Path, isScale bool,
 ) Decision {
 	_, _, isUnit := ownership.UnitOf(kind, path)
-	return Lookup(Field{
-		Owner: owner.Decided(), Writer: ownership.Applier, Manifest: declared.Manifest, Base: declared.Base, Changed: true,
-		Scale: isScale, Unit: isUnit,
-	})
+	return Lookup(Change{Writer: ownership.Applier, Field: ownership.ContestedField{
+		Owner: ownership.FieldOwner{Kind: owner.Decided()}, Declared: declared, Scale: isScale, Unit: isUnit,
+	}})
 }
 
-func (r *row) matches(f Field, does effect) bool {
-	if f.Created != (r.when == isCreated) || f.Created && (!f.Changed || f.SwitchedOff) {
-		return false
-	}
-	return f.Writer == r.writer && (r.manifest == anything || r.manifest == does) && r.owners.has(f.Owner) && f.meets(r.when)
-}
-
-// meets reports whether a field meets the condition of a row.
-func (f Field) meets(when condition) bool {
-	switch when {
-	case isScale, isCreated:
-		return f.Scale
-	case isScaleOff:
-		return f.Scale && f.OffAtZero
-	case isScaleToOne:
-		return f.Scale && f.ToOne
-	case isScaleToOneInDiff:
-		return f.Scale && f.Unsent
-	case isScaleUnrecorded:
-		return f.Scale && f.Unrecorded
-	case isUnit:
-		return f.Unit
-	case isOnlyParentInBase:
-		return f.Base == ownership.Lacks
-	case isEditable:
-		return f.Editable
-	case isEdited:
-		return f.Edited
-	case isInside:
-		return f.Inside
-	case isContradicted:
-		return f.Contradicted && !f.Changed
-	default:
-		return true
-	}
+func (r row) matches(c *Change, does effect) bool {
+	isOwner := len(r.owners) == 0 || slices.Contains(r.owners, c.Field.Owner.Kind)
+	return isOwner && r.writer == c.Writer && (r.manifest == anything || r.manifest == does) && (r.verdict == Start) == c.Starts && r.when(c)
 }
 
 // effect returns what the manifest does with the field.
-func (f Field) effect() effect {
+func (c *Change) effect() effect {
+	declared, isControlled := c.Field.Declared, c.Field.Owner.Kind >= ownership.Controller
 	switch {
-	case f.Manifest == ownership.Sets:
+	case declared.Manifest == ownership.Sets:
 		return setsIt
-	case f.Manifest == ownership.Clears && (!f.Scale || f.Owner >= ownership.Controller):
+	case declared.Manifest == ownership.Clears && (!c.Field.Scale || isControlled):
 		return setsNull
-	case f.Manifest == ownership.Clears: // replicas that a template has left empty
+	case declared.Manifest == ownership.Clears: // replicas that a template has left empty
 		return dropsIt
-	case f.Base != ownership.Lacks || f.Removed:
+	case declared.Base != ownership.Lacks || c.Field.Removed:
 		return dropsIt
 	default:
 		return lacksIt
-	}
-}
-
-// String returns the verdict as logs write it.
-func (v Verdict) String() string {
-	switch v {
-	case Warn:
-		return "warn"
-	case Start:
-		return "start"
-	case Keep:
-		return "keep"
-	case Clear:
-		return "clear"
-	case ManifestWins:
-		return "manifest-wins"
-	case Removed:
-		return "removed"
-	case Record:
-		return "record"
-	default:
-		return "through"
 	}
 }

@@ -31,23 +31,24 @@ var (
 
 // expectation is what docs/decisions.md says about some fields. An empty list stands for any; created is as it stands.
 type expectation struct {
-	created        bool
+	starts         bool
 	owners         []ownership.Owner
 	writers        []ownership.Writer
 	manifest, base []ownership.Declaration
-	changed, scale []bool
+	scale          []bool
 	unit, toOne    []bool
 	unsent         []bool
 	contradicted   []bool
-	removed, off   []bool
+	removed        []bool
 	edited         []bool
 	want           merge.Decision
 }
 
-func (e expectation) covers(f merge.Field) bool {
-	return e.created == f.Created && has(e.contradicted, f.Contradicted) && has(e.owners, f.Owner) && has(e.writers, f.Writer) && has(e.manifest, f.Manifest) && has(e.base, f.Base) &&
-		has(e.changed, f.Changed) && has(e.scale, f.Scale) && has(e.removed, f.Removed) && has(e.off, f.SwitchedOff) &&
-		has(e.unit, f.Unit) && has(e.toOne, f.ToOne) && has(e.unsent, f.Unsent) && has(e.edited, f.Edited)
+func (e expectation) covers(c merge.Change) bool {
+	f := c.Field
+	return e.starts == c.Starts && has(e.contradicted, c.Contradicted) && has(e.owners, f.Owner.Kind) && has(e.writers, c.Writer) &&
+		has(e.manifest, f.Declared.Manifest) && has(e.base, f.Declared.Base) && has(e.scale, f.Scale) && has(e.removed, f.Removed) &&
+		has(e.unit, f.Unit) && has(e.toOne, c.ToOne) && has(e.unsent, c.Unsent) && has(e.edited, f.Edited)
 }
 
 func has[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
@@ -163,12 +164,8 @@ func expectations() map[string]expectation {
 			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: hasIt, scale: no, want: none,
 		},
 		"row 7: a default that another choice of the manifest excludes is cleared": {
-			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, changed: no, removed: no, contradicted: yes,
+			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, removed: no, contradicted: yes,
 			want: merge.Decision{Row: 7, Verdict: merge.Clear},
-		},
-		"no row: it is not cleared where this very write has changed it": {
-			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, changed: yes, removed: no, contradicted: yes,
-			want: none,
 		},
 		"row 8: null clears what no autoscaler or controller owns": {
 			owners: otherThanThese, writers: applier, manifest: null, scale: no, want: merge.Decision{Row: 8, Verdict: merge.Through},
@@ -188,24 +185,14 @@ func expectations() map[string]expectation {
 			writers: []ownership.Writer{ownership.OtherWriter}, want: merge.Decision{Row: 10, Verdict: merge.Through},
 		},
 		"row 12: a new workload starts at the count of the autoscaler, which wants more": {
-			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: yes, scale: yes, off: no,
-			want: merge.Decision{Row: 12, Verdict: merge.Start},
-		},
-		"no row: a manifest with 0 replicas creates a disabled workload": {
-			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: yes, scale: yes, off: yes, want: none,
-		},
-		"no row: it starts at the manifest's count, where the autoscaler wants no more": {
-			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: no, want: none,
-		},
-		"no row: other fields of a new object are the manifest's": {
-			created: true, owners: of(ownership.Autoscaler), writers: applier, changed: yes, scale: no, want: none,
+			starts: true, owners: of(ownership.Autoscaler), writers: applier, want: merge.Decision{Row: 12, Verdict: merge.Start},
 		},
 		"no row: an object without an autoscaler is created unchanged": {
-			created: true, owners: of(ownership.Controller, ownership.Manifest, ownership.Imperative, ownership.Default),
+			starts: true, owners: of(ownership.Controller, ownership.Manifest, ownership.Imperative, ownership.Default),
 			writers: applier, want: none,
 		},
 		"no row: an object that no applier creates is created unchanged": {
-			created: true, writers: []ownership.Writer{ownership.ImperativeWriter, ownership.OtherWriter}, want: none,
+			starts: true, writers: []ownership.Writer{ownership.ImperativeWriter, ownership.OtherWriter}, want: none,
 		},
 	}
 }
@@ -263,18 +250,21 @@ func TestRowNames(t *testing.T) {
 }
 
 // everyField yields every combination of what the decision table looks at.
-func everyField() func(yield func(merge.Field) bool) {
-	return func(yield func(merge.Field) bool) {
+func everyField() func(yield func(merge.Change) bool) {
+	return func(yield func(merge.Change) bool) {
 		for _, owner := range owners {
 			for _, writer := range writers {
 				for _, manifest := range declarations {
 					for _, base := range declarations {
-						for flags := range 1 << 12 {
-							if !yield(merge.Field{
-								Owner: owner, Writer: writer, Manifest: manifest, Base: base,
-								Changed: flags&1 != 0, Scale: flags&2 != 0, Created: flags&4 != 0, Contradicted: flags&8 != 0,
-								Removed: flags&16 != 0, SwitchedOff: flags&32 != 0, OffAtZero: flags&64 != 0,
-								Unit: flags&128 != 0, ToOne: flags&256 != 0, Unrecorded: flags&512 != 0, Unsent: flags&1024 != 0, Edited: flags&2048 != 0,
+						for flags := range 1 << 10 {
+							is := func(bit int) bool { return flags>>bit&1 != 0 }
+							if !yield(merge.Change{
+								Field: ownership.ContestedField{
+									Owner: ownership.FieldOwner{Kind: owner}, Declared: ownership.Declared{Manifest: manifest, Base: base},
+									Scale: is(0), Unit: is(1), Removed: is(2), Edited: is(3),
+								},
+								Writer: writer, Starts: is(4), Contradicted: is(5), OffAtZero: is(0) && is(6), ToOne: is(0) && is(7),
+								Unrecorded: is(0) && is(8), Unsent: is(0) && is(9),
 							}) {
 								return
 							}
@@ -286,17 +276,8 @@ func everyField() func(yield func(merge.Field) bool) {
 	}
 }
 
-func text(f merge.Field) string {
-	return fmt.Sprintf("owner %s, writer %d, manifest %d, base %d, changed %t, scale field %t, created %t, contradicted %t, removed %t, off %t, off at 0 %t, unit %t, to one %t, edited %t",
-		f.Owner, f.Writer, f.Manifest, f.Base, f.Changed, f.Scale, f.Created, f.Contradicted, f.Removed, f.SwitchedOff, f.OffAtZero, f.Unit, f.ToOne, f.Edited)
-}
-
-func TestVerdictString(t *testing.T) {
-	got := []string{
-		merge.Through.String(), merge.Warn.String(), merge.Start.String(), merge.Keep.String(), merge.Clear.String(),
-		merge.ManifestWins.String(), merge.Removed.String(), merge.Record.String(),
-	}
-	if diff := cmp.Diff([]string{"through", "warn", "start", "keep", "clear", "manifest-wins", "removed", "record"}, got); diff != "" {
-		t.Errorf("words (-want +got):\n%s", diff)
-	}
+func text(c merge.Change) string {
+	f := c.Field
+	return fmt.Sprintf("owner %s, writer %d, manifest %d, base %d, scale field %t, starts %t, contradicted %t, removed %t, off at 0 %t, unit %t, to one %t, edited %t",
+		f.Owner.Kind, c.Writer, f.Declared.Manifest, f.Declared.Base, f.Scale, c.Starts, c.Contradicted, f.Removed, c.OffAtZero, f.Unit, c.ToOne, f.Edited)
 }

@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // TestAWriteThatOnlyTakesOverEntriesIsNotModified has writes that change nothing but managedFields and the last-applied configuration,
@@ -30,7 +31,7 @@ func TestAWriteThatOnlyTakesOverEntriesIsNotModified(t *testing.T) {
 			is := `{"image":"a","replicas":7}`
 			live, _ := parsed(t, stored{lastApplied: manifestNone, spec: is, entries: append(c.live, hpaEntry())}.text())
 			incoming, _ := parsed(t, stored{lastApplied: manifest7, spec: is, entries: append(c.incoming, hpaEntry())}.text())
-			outcome, err := merge.Decider{Cluster: exampleCluster{}, Managers: managers}.Decide(merge.Request{
+			outcome, err := merge.Decider{Cluster: exampleCluster{}, Managers: managers}.Decide(ownership.Write{
 				Kind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Name: "web", FieldManager: csa, Live: live, Incoming: incoming,
 			})
 			if err != nil {

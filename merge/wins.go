@@ -20,36 +20,37 @@ import (
 // cases the user's rule, or the person who has set the unit, decides, and the API server's error arrives beside the warning that names
 // the field.
 
-// manifestWins returns the reason why the manifest wins over a kept field, empty if the field is kept.
-func (k *keeper) manifestWins(f *keptField) string {
-	n := f.node
+// manifestWins returns the reason why the manifest wins over a field to keep, empty if the field is kept.
+func (k *keeper) manifestWins(f *decidedField) string {
 	switch {
-	case n == nil:
+	case f.node == nil:
 		return "the field is nested too deeply"
 	case f.change.Field.Scale:
 		return ""
 	case f.change.Reason != "":
 		return f.change.Reason
-	case !f.change.Field.Unit:
-		return k.contradiction(f)
 	}
-	names := n.Names(nil)
+	names := f.node.Names(nil)
+	if !f.change.Field.Unit {
+		return k.contradiction(f, names)
+	}
+	last := names[len(names)-1]
 	switch names[len(names)-2] {
 	case "data":
-		if k.write.Incoming.At("binaryData", names[1]) != nil {
+		if k.write.Incoming.At("binaryData", last) != nil {
 			return "the manifest sets it in binaryData"
 		}
-		return k.tooLarge(n, maxData)
+		return k.tooLarge(f.node, maxData)
 	case "annotations":
-		if container, ok := strings.CutPrefix(names[len(names)-1], appArmorPrefix); ok && names[0] != "metadata" {
-			if reason := k.appArmorOf(container, n); reason != "" {
+		if container, ok := strings.CutPrefix(last, appArmorPrefix); ok && names[0] != "metadata" {
+			if reason := k.appArmorOf(container, f.node); reason != "" {
 				return reason
 			}
 		}
-		return k.tooLarge(n, ownership.MaxAnnotations)
+		return k.tooLarge(f.node, ownership.MaxAnnotations)
 	}
-	if names[len(names)-1] == "resources" {
-		return k.otherResources(n)
+	if last == "resources" {
+		return k.otherResources(f.node)
 	}
 	return ""
 }
@@ -77,7 +78,7 @@ func (k *keeper) tooLarge(n *fieldtree.Node, limit int) string {
 		}
 		for _, f := range k.fields {
 			if f.change.Decision.Verdict == Record && f.node.Parent() == parent {
-				k.sizes[parent] += len(ownership.AppliedAnnotation) + len(f.change.To)
+				k.sizes[parent] += len(ownership.AppliedAnnotation) + len(f.change.Field.Live)
 			}
 		}
 	}
@@ -156,100 +157,60 @@ func (k *keeper) otherResources(n *fieldtree.Node) (reason string) {
 	return ""
 }
 
-// counterpart returns the path of the field that can contradict a field of a rule: the limit for a request of a container's resources and
-// the reverse, and what shows whether a CustomResourceDefinition or an APIService calls a server with a CA. It is nil for any other field.
-func counterpart(kind schema.GroupKind, path fieldpath.Path) fieldpath.Path {
-	switch {
-	case kind == crdKind && ownership.HasPrefix(path, fieldpath.MakePathOrDie("spec", "conversion", "webhook")):
-		return fieldpath.MakePathOrDie("spec", "conversion", "strategy")
-	case kind == apiServiceKind && path.Equals(fieldpath.MakePathOrDie("spec", "caBundle")):
-		return fieldpath.MakePathOrDie("spec", "insecureSkipTLSVerify")
-	}
-	if len(path) < 3 || path[len(path)-1].FieldName == nil {
-		return nil
-	}
-	resources, list := path[len(path)-3].FieldName, path[len(path)-2].FieldName
-	if resources == nil || *resources != "resources" || list == nil {
-		return nil
-	}
-	if *list != "requests" && *list != "limits" {
-		return nil
-	}
-	return append(path[:len(path)-2:len(path)-2], fieldpath.FieldNameElement(otherList(*list)), path[len(path)-1])
-}
-
 var (
 	crdKind        = schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
 	apiServiceKind = schema.GroupKind{Group: "apiregistration.k8s.io", Kind: "APIService"}
 )
 
-// contradiction returns the reason if a kept field contradicts its counterpart.
-func (k *keeper) contradiction(f *keptField) string {
-	if f.other == nil || f.other.Wanted {
-		return "" // live has both, and the API server has accepted them
-	}
-	switch k.write.Kind.GroupKind() {
-	case crdKind, apiServiceKind:
-		return k.withoutServer(f)
-	default:
-		return k.overLimit(f)
-	}
-}
-
-// withoutServer returns the reason if the manifest removes the server that a CA is for, or does not verify it
-// (ValidateCustomResourceConversion in k8s.io/apiextensions-apiserver, ValidateAPIService in k8s.io/kube-aggregator).
-func (k *keeper) withoutServer(f *keptField) string {
-	set := k.incoming.Of(f.other)
-	strategy, _ := set.String()
-	switch {
-	case k.write.Kind.Kind == crdKind.Kind && strategy != "Webhook":
-		return "the manifest removed the conversion webhook"
-	case k.write.Kind.Kind == apiServiceKind.Kind && !k.write.Incoming.At("spec", "service").IsObject():
-		return "the manifest removed the service"
-	case set.Kind() == 't':
-		return "the manifest sets insecureSkipTLSVerify"
+// contradiction returns the reason if a field of a rule contradicts another one that the manifest sets: a CA that of a server that the
+// manifest removes or does not verify (ValidateCustomResourceConversion in k8s.io/apiextensions-apiserver, ValidateAPIService in
+// k8s.io/kube-aggregator), and a request its limit. If both are kept, the API server has accepted them.
+func (k *keeper) contradiction(f *decidedField, names []string) string {
+	kind, path, incoming := k.write.Kind.GroupKind(), f.change.Field.Path, k.write.Incoming
+	inResources := len(names) >= 3 && names[len(names)-3] == "resources" && f.node.IsField()
+	switch strategy, _ := incoming.At("spec", "conversion", "strategy").String(); {
+	case kind == crdKind && ownership.HasPrefix(path, fieldpath.MakePathOrDie("spec", "conversion", "webhook")):
+		if strategy != "Webhook" && !k.tree.Has(fieldpath.MakePathOrDie("spec", "conversion", "strategy")) {
+			return "the manifest removed the conversion webhook"
+		}
+	case kind == apiServiceKind && path.Equals(fieldpath.MakePathOrDie("spec", "caBundle")):
+		switch skips := fieldpath.MakePathOrDie("spec", "insecureSkipTLSVerify"); {
+		case k.tree.Has(skips):
+		case !incoming.At("spec", "service").IsObject():
+			return "the manifest removed the service"
+		case incoming.At("spec", "insecureSkipTLSVerify").Kind() == 't':
+			return "the manifest sets insecureSkipTLSVerify"
+		}
+	case inResources && names[len(names)-2] == "requests":
+		return k.overLimit(f, "limits")
+	case inResources && names[len(names)-2] == "limits":
+		return k.overLimit(f, "requests")
 	}
 	return ""
 }
 
 // overLimit returns the reason if a kept request exceeds the limit that the manifest sets, or a kept limit is less than its request.
 // Requests of extended resources and huge pages must equal them (ValidateResourceRequirements in
-// k8s.io/kubernetes/pkg/apis/core/validation).
-func (k *keeper) overLimit(f *keptField) string {
-	n, other := f.node, f.other
-	kept, okKept := quantityOf(k.live.Of(n).Text())
-	set, okSet := quantityOf(k.incoming.Of(other).Text())
-	if !okKept || !okSet {
-		return ""
-	}
-	names := n.Names(nil)
-	name, list := names[len(names)-1], names[len(names)-2]
+// k8s.io/kubernetes/pkg/apis/core/validation). other is the list of the one that the manifest sets.
+func (k *keeper) overLimit(f *decidedField, other string) string {
+	path, name := f.change.Field.Path, *f.node.Element.FieldName
+	counterpart := append(path[:len(path)-2:len(path)-2], fieldpath.FieldNameElement(other), path[len(path)-1])
+	kept, errKept := quantityOf(f.change.Field.Live)
+	set, errSet := quantityOf(k.write.Incoming.Value(counterpart))
 	compared := kept.Cmp(set)
-	exact := strings.Contains(name, "/") || strings.HasPrefix(name, "hugepages-")
 	switch {
-	case compared == 0:
+	case errKept != nil || errSet != nil || compared == 0 || k.tree.Has(counterpart):
 		return ""
-	case exact:
-		return "it must equal " + otherList(list) + "." + name
-	case list == "requests" && compared > 0:
+	case strings.Contains(name, "/") || strings.HasPrefix(name, "hugepages-"):
+		return "it must equal " + other + "." + name
+	case other == "limits" && compared > 0:
 		return "it exceeds limits." + name
-	case list == "limits" && compared < 0:
+	case other == "requests" && compared < 0:
 		return "it is less than requests." + name
 	}
 	return ""
 }
 
-func otherList(list string) string {
-	if list == "requests" {
-		return "limits"
-	}
-	return "requests"
-}
-
-func quantityOf(text []byte) (q resource.Quantity, ok bool) {
-	if len(text) == 0 {
-		return q, false
-	}
-	q, err := resource.ParseQuantity(strings.Trim(string(text), `"`))
-	return q, err == nil
+func quantityOf(text []byte) (resource.Quantity, error) {
+	return resource.ParseQuantity(strings.Trim(string(text), `"`))
 }

@@ -11,13 +11,16 @@ import (
 type Write struct {
 	// Live is the stored object, the zero Object if the write creates it. Incoming is the object about to be stored.
 	Live, Incoming Object
+	// Namespace and Name are those of both objects.
+	Namespace, Name string
 	// Kind is the kind of both objects. If its version is empty, every managedFields entry counts as recorded in the same
 	// version.
 	Kind schema.GroupVersionKind
 	// LiveEntries and IncomingEntries are the managedFields of the two objects.
 	LiveEntries, IncomingEntries []Entry
-	// Sender is the field manager that sends the write (SentBy).
-	Sender Sender
+	// FieldManager is the one in the request's options, or empty. Sender is the field manager that sends the write (SentBy).
+	FieldManager string
+	Sender       Sender
 	// Managers are the kinds of the field managers, on objects of this kind (Managers.For).
 	Managers Managers
 	// Manifests are those of an applier's write (Managers.ManifestsOf).

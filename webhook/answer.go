@@ -15,14 +15,12 @@ import (
 
 // outcome is the result of evaluating a review. The zero outcome allows the write unmodified, without warnings.
 type outcome struct {
-	mode    ownership.Mode
-	changes []change
+	mode   ownership.Mode
+	secret bool // whether the values of fields must not appear in any text
+	// decided are the decisions; without operations in mode warn.
+	decided merge.Outcome
 	// notes are warnings about the annotations of the namespace or the object, and about stale cluster state.
 	notes []string
-	// operations patch the incoming object; empty in mode warn.
-	operations []merge.Operation
-	// skipped is the error because of which only the scale field was decided; nil if all fields were.
-	skipped error
 }
 
 // response returns the response for an outcome, with its patch as JSON.
@@ -30,7 +28,7 @@ func (out outcome) response(uid string, patch []byte) *admissionv1.AdmissionResp
 	response := &admissionv1.AdmissionResponse{
 		UID: types.UID(uid), Allowed: true, Warnings: append(out.notes, out.warnings()...), AuditAnnotations: out.auditAnnotations(),
 	}
-	if len(out.operations) > 0 {
+	if len(out.decided.Operations) > 0 {
 		response.Patch, response.PatchType = patch, new(admissionv1.PatchTypeJSONPatch)
 	}
 	return response
@@ -50,15 +48,15 @@ const maxRecorded = 100
 
 func (out outcome) warnings() []string {
 	more := func(others int) string { return warningOf("", moreFields(others), "") }
-	warnings := firstOf(out.changes, maxWarnings, change.warning, more)
-	if out.mode == ownership.ModeEnforce && slices.ContainsFunc(out.changes, change.isHeldBack) {
+	warnings := firstOf(out.decided.Changes, maxWarnings, out.warning, more)
+	if out.mode == ownership.ModeEnforce && slices.ContainsFunc(out.decided.Changes, isHeldBack) {
 		warnings = append(warnings, warningOf("to hand replicas back to the manifest, apply again after deleting the autoscaler", "", ""))
 	}
 	return warnings
 }
 
 // firstOf returns the texts of the first changes and, if there are more than a maximum, a text about the number of the others.
-func firstOf(changes []change, most int, text func(change) string, more func(others int) string) []string {
+func firstOf(changes []merge.Change, most int, text func(merge.Change) string, more func(others int) string) []string {
 	var texts []string
 	for i, c := range changes {
 		if i == most {
@@ -69,19 +67,23 @@ func firstOf(changes []change, most int, text func(change) string, more func(oth
 	return texts
 }
 
+// grouped returns the changes by a name.
+func grouped(changes []merge.Change, nameOf func(merge.Change) string) map[string][]merge.Change {
+	groups := map[string][]merge.Change{}
+	for _, c := range changes {
+		groups[nameOf(c)] = append(groups[nameOf(c)], c)
+	}
+	return groups
+}
+
 func moreFields(others int) string { return strconv.Itoa(others) + " more fields" }
 
 // auditAnnotations returns one annotation for each decision, as "keep-autoscaled": the first fields by path, and the number of
 // the others.
 func (out outcome) auditAnnotations() map[string]string {
-	byDecision := map[string][]change{}
-	for _, c := range out.changes {
-		name := c.Change.Decision.Name
-		byDecision[name] = append(byDecision[name], c)
-	}
 	annotations := map[string]string{}
-	for name, changes := range byDecision {
-		annotations[name] = strings.Join(firstOf(changes, maxRecorded, change.record, moreFields), "; ")
+	for name, changes := range grouped(out.decided.Changes, func(c merge.Change) string { return c.Decision.Name }) {
+		annotations[name] = strings.Join(firstOf(changes, maxRecorded, out.record, moreFields), "; ")
 	}
 	return annotations
 }

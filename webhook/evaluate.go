@@ -3,6 +3,8 @@ package webhook
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -13,7 +15,7 @@ func (h *Handler) evaluate(r *review) (out outcome, err error) {
 	if !r.isIntercepted() {
 		return outcome{}, nil
 	}
-	if kind := r.write.Kind; kind.Group == "" && kind.Kind == "Namespace" {
+	if r.write.Kind.GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
 		return labelNamespace(r.write)
 	}
 	if !h.Cluster.Ready() {
@@ -28,22 +30,19 @@ func (h *Handler) evaluate(r *review) (out outcome, err error) {
 	}
 	settings := h.Settings()
 	decider := merge.Decider{Cluster: h.Cluster, Managers: settings.Managers, Rules: settings.Rules}
-	decided, err := decider.Decide(r.write)
-	if err != nil {
+	if out.decided, err = decider.Decide(r.write); err != nil {
 		return out, err
 	}
-	if decided.InvalidPaths != nil {
-		out.notes = append(out.notes, warningOf("", "annotation controller-fields: "+decided.InvalidPaths.Error(), ""))
+	if invalid := out.decided.InvalidPaths; invalid != nil {
+		out.notes = append(out.notes, warningOf("", "annotation controller-fields: "+invalid.Error(), ""))
 	}
-	if out.skipped = decided.Skipped; out.skipped != nil {
-		out.notes = append(out.notes, warningOf(protocol.Skipped, reasonOf(out.skipped).text, ": only replicas were checked"))
+	if skipped := out.decided.Skipped; skipped != nil {
+		out.notes = append(out.notes, warningOf(protocol.Skipped, reasonOf(skipped).text, ": only replicas were checked"))
 	}
-	isSecret := r.write.Kind.Group == "" && r.write.Kind.Kind == "Secret"
-	for _, c := range decided.Changes {
-		out.changes = append(out.changes, change{c, out.mode, isSecret})
-	}
-	if out.mode == ownership.ModeEnforce {
-		out.operations = slices.Concat(unguard, decided.Operations)
+	out.secret = r.write.Kind.GroupKind() == schema.GroupKind{Kind: "Secret"}
+	out.decided.Operations = slices.Concat(unguard, out.decided.Operations)
+	if out.mode != ownership.ModeEnforce {
+		out.decided.Operations = nil
 	}
 	return out, nil
 }

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,34 +30,24 @@ const (
 )
 
 // recordEvents records one Event for each reason among the changes of a write.
-func (h *Handler) recordEvents(w merge.Request, all []change) {
-	if len(all) == 0 || h.Events == nil || w.DryRun || w.Namespace != "" && !h.optedIn(w.Namespace) {
+func (h *Handler) recordEvents(w ownership.Write, out outcome) {
+	if len(out.decided.Changes) == 0 || h.Events == nil || w.DryRun || w.Namespace != "" && !h.optedIn(w.Namespace) {
 		return
 	}
 	reference, ok := referenceTo(w)
 	if !ok {
 		return
 	}
-	var reasons []string
-	changes := map[string][]change{}
-	for _, c := range all {
-		reason := c.effect().event
-		if reason == "" {
-			continue
-		}
-		if changes[reason] == nil {
-			reasons = append(reasons, reason)
-		}
-		changes[reason] = append(changes[reason], c)
-	}
-	for _, reason := range reasons {
+	changes := grouped(out.decided.Changes, func(c merge.Change) string { return out.effect(c).event })
+	delete(changes, "")
+	for _, reason := range slices.Sorted(maps.Keys(changes)) {
 		if !h.eventLimit.allow(w.Namespace, time.Now()) {
 			h.eventLimit.skipped.Do(10*time.Second, func(times int) {
 				h.Log.Info("Events are rate-limited", "skippedSinceLastLog", times, "namespace", w.Namespace)
 			})
 			continue
 		}
-		h.Events.Eventf(reference, nil, corev1.EventTypeNormal, reason, "Apply", "%s", h.eventNote(w, changes[reason]))
+		h.Events.Eventf(reference, nil, corev1.EventTypeNormal, reason, "Apply", "%s", h.eventNote(w, out, changes[reason]))
 	}
 }
 
@@ -68,9 +59,9 @@ func (h *Handler) optedIn(namespace string) bool {
 }
 
 // eventNote returns the first changes, and the number of the others.
-func (h *Handler) eventNote(w merge.Request, changes []change) string {
+func (h *Handler) eventNote(w ownership.Write, out outcome, changes []merge.Change) string {
 	autoscaler := h.Cluster.Scaler(w.Namespace, w.Kind.Group, w.Kind.Kind, w.Name).Name
-	text := func(c change) string { return c.eventText(autoscaler) }
+	text := func(c merge.Change) string { return out.eventText(c, autoscaler) }
 	more := func(others int) string {
 		return "and " + strconv.Itoa(others) + " more (" + strconv.Itoa(len(changes)) + " fields)"
 	}
@@ -79,14 +70,14 @@ func (h *Handler) eventNote(w merge.Request, changes []change) string {
 
 // eventText is record without text that the sender of the review can choose, such as names of managers and values that are not
 // integers. The autoscaler is the one in the informer's cache.
-func (c change) eventText(autoscaler string) string {
-	owner := c.Change.Owner.Kind.String()
-	if autoscaler != "" && c.Change.Owner.By == autoscaler {
+func (out outcome) eventText(c merge.Change, autoscaler string) string {
+	owner := c.Field.Owner.Kind.String()
+	if autoscaler != "" && c.Field.Owner.By == autoscaler {
 		owner = autoscaler + " (" + owner + ")"
 	}
-	text := c.effect().did + " " + plainPath(c.Change.Path.String()) + ": "
-	if c.Change.Field.Scale {
-		text += "live " + plainCount(string(c.Change.Value())) + ", incoming " + plainCount(string(c.Change.Incoming)) + ", "
+	text := out.effect(c).did + " " + plainPath(c.Field.Path.String()) + ": "
+	if c.Field.Scale {
+		text += "live " + plainCount(string(c.Field.Live)) + ", incoming " + plainCount(string(c.Field.Incoming)) + ", "
 	}
 	return text + "owner " + owner
 }
@@ -115,7 +106,7 @@ func plainPath(path string) string {
 
 // referenceTo returns the object that an Event is about; ok is false if no Event can be stored for it, because a name is not a
 // valid Kubernetes name.
-func referenceTo(w merge.Request) (reference *corev1.ObjectReference, ok bool) {
+func referenceTo(w ownership.Write) (reference *corev1.ObjectReference, ok bool) {
 	uid := w.Live.UID()
 	ok = (w.Namespace == "" || len(validation.IsDNS1123Label(w.Namespace)) == 0) && len(validation.IsDNS1123Subdomain(w.Name)) == 0 &&
 		(w.Kind.Group == "" || len(validation.IsDNS1123Subdomain(w.Kind.Group)) == 0) &&

@@ -90,7 +90,7 @@ func (h *Handler) review(ctx context.Context, body []byte, readErr error) (answe
 	if err != nil {
 		return h.failOpen(&r, err)
 	}
-	patch, err := merge.EncodePatch(out.operations)
+	patch, err := merge.EncodePatch(out.decided.Operations)
 	if err != nil {
 		return h.failOpen(&r, err)
 	}

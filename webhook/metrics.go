@@ -3,6 +3,9 @@ package webhook
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // Metrics counts what the handler does.
@@ -51,17 +54,16 @@ func NewMetrics(r prometheus.Registerer) *Metrics {
 func (m *Metrics) reviewed(out outcome) {
 	result := "unchanged"
 	switch {
-	case len(out.operations) > 0:
+	case len(out.decided.Operations) > 0:
 		result = "patched"
-	case len(out.changes)+len(out.notes) > 0:
+	case len(out.decided.Changes)+len(out.notes) > 0:
 		result = "warned"
 	}
 	m.reviews.WithLabelValues(result).Inc()
 }
 
-func (m *Metrics) decided(c change) {
-	d := c.Change.Decision
-	m.decisions.WithLabelValues(d.Name, string(c.mode), c.Change.Owner.Kind.String(), d.Verdict.String()).Inc()
+func (m *Metrics) decided(c merge.Change, mode ownership.Mode) {
+	m.decisions.WithLabelValues(c.Decision.Name, string(mode), c.Field.Owner.Kind.String(), string(c.Decision.Verdict)).Inc()
 }
 
 func (m *Metrics) failedOpen(err error) {

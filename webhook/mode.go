@@ -23,7 +23,7 @@ type Cluster interface {
 
 // modeOf returns the mode of a write, and notes about invalid modes and stale cluster state. Stale state is still used:
 // it is most likely still true, so that resetting replicas would do more harm than keeping them. But the writer must know.
-func (h *Handler) modeOf(w merge.Request) (m ownership.Mode, notes []string) {
+func (h *Handler) modeOf(w ownership.Write) (m ownership.Mode, notes []string) {
 	m, notes = h.declaredMode(w)
 	if since, stale := h.Cluster.Stale(); stale && m != ownership.ModeOff {
 		age := time.Since(since).Truncate(time.Second).String()
@@ -34,7 +34,7 @@ func (h *Handler) modeOf(w merge.Request) (m ownership.Mode, notes []string) {
 
 // declaredMode returns the mode in the label of the incoming object, or else in the annotation of its namespace. An unknown value
 // counts as warn, with a note. The API server also sends writes that remove the label: they are in the mode of the namespace.
-func (h *Handler) declaredMode(w merge.Request) (m ownership.Mode, notes []string) {
+func (h *Handler) declaredMode(w ownership.Write) (m ownership.Mode, notes []string) {
 	text, ok := w.Incoming.ModeLabel()
 	if ok && text == protocol.ProbeMode && w.DryRun {
 		mode, _ := ownership.ModeOf(h.Cluster.NamespaceMode(w.Namespace))

@@ -17,17 +17,17 @@ import (
 
 // labelNamespace returns the operations that make ownership.ModeLabel follow the annotation, and a note if the writer meant to
 // write the label.
-func labelNamespace(w merge.Request) (out outcome, err error) {
+func labelNamespace(w ownership.Write) (out outcome, err error) {
 	annotation, annotated := w.Incoming.ModeAnnotation()
 	want, labeled := ownership.NamespaceLabel(annotation, annotated)
 	got, has := w.Incoming.ModeLabel()
 	if has == labeled && got == want {
 		return outcome{}, nil
 	}
-	if out.operations, err = disown(w.Incoming); err != nil {
+	if out.decided.Operations, err = disown(w.Incoming); err != nil {
 		return outcome{}, err
 	}
-	out.operations = append(out.operations, labelOperations(w.Incoming, want, labeled)...)
+	out.decided.Operations = append(out.decided.Operations, labelOperations(w.Incoming, want, labeled)...)
 	if writesLabel(w) {
 		out.notes = []string{
 			warningOf("the label "+ownership.ModeLabel+" follows the annotation of that name; write the annotation instead", "", ""),
@@ -75,7 +75,7 @@ func disown(namespace ownership.Object) ([]merge.Operation, error) {
 
 // writesLabel reports whether the writer meant to write the label: it sets a value, or removes the label with a command of a
 // person. A manifest that replaces the namespace lacks the label without any intention.
-func writesLabel(w merge.Request) bool {
+func writesLabel(w ownership.Write) bool {
 	got, has := w.Incoming.ModeLabel()
 	before, had := w.Live.ModeLabel()
 	if has {

@@ -14,22 +14,22 @@ func (h *Handler) report(r *review, out outcome) {
 		}
 	}()
 	h.Metrics.reviewed(out)
-	for i, c := range out.changes {
-		h.Metrics.decided(c)
+	for i, c := range out.decided.Changes {
+		h.Metrics.decided(c, out.mode)
 		if i < maxRecorded {
 			h.Log.Info("decided", append(r.identity(),
-				"decision", c.Change.Decision.Name, "mode", out.mode, "verdict", c.Change.Decision.Verdict.String(),
-				"detail", c.record())...)
+				"decision", c.Decision.Name, "mode", out.mode, "verdict", c.Decision.Verdict,
+				"detail", out.record(c))...)
 		}
 	}
-	if more := len(out.changes) - maxRecorded; more > 0 {
+	if more := len(out.decided.Changes) - maxRecorded; more > 0 {
 		h.Log.Info("decided on more fields", append(r.identity(), "fields", more)...)
 	}
-	if out.skipped != nil {
-		h.Metrics.skipped.WithLabelValues(reasonOf(out.skipped).label).Inc()
-		h.Log.Error(out.skipped, "decided on the scale field only: other fields were not modified", r.identity()...)
+	if skipped := out.decided.Skipped; skipped != nil {
+		h.Metrics.skipped.WithLabelValues(reasonOf(skipped).label).Inc()
+		h.Log.Error(skipped, "decided on the scale field only: other fields were not modified", r.identity()...)
 	}
-	h.recordEvents(r.write, out.changes)
+	h.recordEvents(r.write, out)
 	for _, note := range out.notes {
 		h.Log.Info("noted", append(r.identity(), "note", note)...)
 	}

@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
-	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -19,7 +18,7 @@ import (
 type review struct {
 	uid, operation, subResource string
 	// write refers to the text of the review: its objects are not parsed into values.
-	write merge.Request
+	write ownership.Write
 	// guardMissing reports whether no guard is installed, so that a client has written the guard's condition.
 	guardMissing bool
 }

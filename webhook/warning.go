@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 
@@ -8,14 +9,6 @@ import (
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
-
-// change is a decision on a field, with what its texts need.
-type change struct {
-	Change merge.Change
-
-	mode   ownership.Mode
-	secret bool // whether the value must not appear in any text
-}
 
 // warningLimit is the length in bytes up to which warnings are not truncated (k8s.io/api/admission/v1, AdmissionResponse).
 const warningLimit = 120
@@ -25,40 +18,37 @@ const shortName = 16
 
 // warning returns the text for the writer: the field, the kept value, its owner, and what to do. If it is too long, the end
 // of the owner's name is cut first, then the value, then the front of the path.
-func (c change) warning() string {
-	path, value := c.Change.Path.String(), c.shortValue()
-	if c.overlong(path, value) > 0 {
+func (out outcome) warning(c merge.Change) string {
+	path, value := c.Field.Path.String(), out.shortValue(c)
+	if out.overlong(c, path, value) > 0 {
 		value = ""
 	}
-	if over := c.overlong(path, value); over > 0 && over+len("...") < len(path) {
+	if over := out.overlong(c, path, value); over > 0 && over+len("...") < len(path) {
 		path = "..." + path[over+len("..."):]
 	}
-	before, name, after := c.words(path, value)
+	before, name, after := out.words(c, path, value)
 	return warningOf(before, name, after)
 }
 
 // overlong returns by how many bytes a warning is too long, even with a short name.
-func (c change) overlong(path, value string) int {
-	before, name, after := c.words(path, value)
+func (out outcome) overlong(c merge.Change, path, value string) int {
+	before, name, after := out.words(c, path, value)
 	return len(protocol.WarningPrefix) + len(before) + min(len(name), shortName) + len(after) - warningLimit
 }
 
 // isHeldBack reports whether the manifest sets replicas that an autoscaler keeps it from changing. If the same commit deletes the
 // autoscaler, the apply comes first.
-func (c change) isHeldBack() bool {
-	f := c.Change.Field
-	kept := f.Scale && f.Owner == ownership.Autoscaler && c.Change.Decision.Verdict == merge.Keep
-	return kept && f.Manifest == ownership.Sets && f.Changed && !f.OffAtZero
+func isHeldBack(c merge.Change) bool {
+	f := c.Field
+	isKept := f.Scale && f.Owner.Kind == ownership.Autoscaler && c.Decision.Verdict == merge.Keep
+	return isKept && f.Declared.Manifest == ownership.Sets && f.Changed() && !c.OffAtZero
 }
 
 // words returns the warning in three parts: before the owner's name, the name, and after it.
-func (c change) words(path, value string) (before, name, after string) {
-	if c.Change.Decision.Verdict == merge.ManifestWins {
-		value = ""
-	}
-	before, name, after = c.Change.Text(c.effect().did+" "+path+value, path)
-	verdict := c.Change.Decision.Verdict
-	if c.mode != ownership.ModeEnforce && verdict != merge.Warn && verdict != merge.Removed {
+func (out outcome) words(c merge.Change, path, value string) (before, name, after string) {
+	before, name, after = c.Text(out.effect(c).did+" "+path+value, path)
+	verdict := c.Decision.Verdict
+	if out.mode != ownership.ModeEnforce && verdict != merge.Warn && verdict != merge.Removed {
 		before, after = "(warn) "+before, strings.TrimSuffix(after, merge.NoAction) // nothing was done
 	}
 	return before, name, after
@@ -76,9 +66,9 @@ var effects = map[merge.Verdict]struct{ enforce, warn effect }{
 	merge.Warn:         {effect{did: "allowed"}, effect{did: "allowed"}},
 }
 
-func (c change) effect() effect {
-	effects := effects[c.Change.Decision.Verdict]
-	if c.mode == ownership.ModeEnforce {
+func (out outcome) effect(c merge.Change) effect {
+	effects := effects[c.Decision.Verdict]
+	if out.mode == ownership.ModeEnforce {
 		return effects.enforce
 	}
 	return effects.warn
@@ -86,29 +76,24 @@ func (c change) effect() effect {
 
 // shortValue returns "=" and the kept value if it is short. The response contains the whole object, so the writer learns nothing
 // new; logs, Events and audit annotations never contain values of other fields than the scale field.
-func (c change) shortValue() string {
-	value := string(c.Change.Value())
-	if c.secret || len(value) > 20 || value == "" || value[0] == '{' || value[0] == '[' {
+func (out outcome) shortValue(c merge.Change) string {
+	value := string(c.Field.Live)
+	if out.secret || c.Decision.Verdict == merge.ManifestWins || len(value) > 20 || value == "" || value[0] == '{' || value[0] == '[' {
 		return ""
 	}
 	return "=" + strings.Trim(value, `"`)
 }
 
 // record returns the decision for the audit log and the webhook's log.
-func (c change) record() string {
-	owner := c.Change.Owner.Kind.String()
-	if c.Change.Owner.By != "" {
-		owner = c.Change.Owner.By + " (" + owner + ")"
+func (out outcome) record(c merge.Change) string {
+	owner, values := c.Field.Owner.Kind.String(), ""
+	if by := c.Field.Owner.By; by != "" {
+		owner = by + " (" + owner + ")"
 	}
-	verb := c.effect().did
-	if !c.Change.Field.Scale {
-		return verb + " " + c.Change.Path.String() + ": owner " + owner
+	if c.Field.Scale {
+		values = "live " + string(c.Field.Live) + ", incoming " + cmp.Or(string(c.Field.Incoming), "none") + ", "
 	}
-	incoming := string(c.Change.Incoming)
-	if incoming == "" {
-		incoming = "none"
-	}
-	return verb + " " + c.Change.Path.String() + ": live " + string(c.Change.Value()) + ", incoming " + incoming + ", owner " + owner
+	return out.effect(c).did + " " + c.Field.Path.String() + ": " + values + "owner " + owner
 }
 
 // warningOf joins a warning from two fixed parts and the name between them, which is cut if the whole is too long. Line breaks

@@ -188,7 +188,7 @@ func (t *trial) decide(incoming []byte) (decided merge.Outcome, with []byte, err
 		return decided, nil, err
 	}
 	table := merge.Decider{Cluster: subjectCluster{t.preview.Subject}, Managers: t.options.Managers, Rules: t.options.Rules}
-	decided, err = table.Decide(merge.Request{
+	decided, err = table.Decide(ownership.Write{
 		Kind: t.preview.Subject.Kind, Namespace: t.preview.Subject.Namespace, Name: t.preview.Subject.Name, FieldManager: t.options.manager(),
 		Live: t.preview.Subject.Object, Incoming: read,
 	})

@@ -76,20 +76,20 @@ func (t *trial) at(path fieldpath.Path) Field {
 
 // addDecided adds a field of this program's decision if it is also handoff's.
 func (t *trial) addDecided(c *merge.Change, differences []fieldpath.Path) {
-	why, warned := t.warning(c.Path, c.Value())
-	isDifferent := slices.ContainsFunc(differences, func(path fieldpath.Path) bool { return areNested(path, c.Path) })
+	why, warned := t.warning(c.Field.Path, c.Field.Live)
+	isDifferent := slices.ContainsFunc(differences, func(path fieldpath.Path) bool { return areNested(path, c.Field.Path) })
 	if !t.decidedHere && !warned && !isDifferent {
 		return // the configuration of the cluster is another
 	}
-	f := t.at(c.Path)
+	f := t.at(c.Field.Path)
 	f.Acted, f.Why = true, because(c, f.Name)
 	isOurs := !warned || why == f.Why
 	if !isOurs {
 		f.Why = why
 	}
 	if isOurs || strings.Contains(why, "...") {
-		f.Verdict, f.Decision, f.Row = c.Decision.Verdict.String(), c.Decision.Name, c.Decision.Row
-		f.Owner, f.By = c.Owner.Kind.String(), c.Owner.By
+		f.Verdict, f.Decision, f.Row = string(c.Decision.Verdict), c.Decision.Name, c.Decision.Row
+		f.Owner, f.By = c.Field.Owner.Kind.String(), c.Field.Owner.By
 	}
 	t.preview.Fields = append(t.preview.Fields, f)
 }
