@@ -6,19 +6,9 @@
 // who owns a field. Neither package uses HTTP, a client or a clock: a Cluster passes in what a decision needs to know about
 // other objects.
 //
-// # Writes
-//
 // Decider.Decide takes a write, as an admission webhook sees it, through the decision table. It finds the contested fields,
-// which both the manifest and another owner can set, and calls Lookup on each, which returns the Decision of the first
-// matching row. It passes the fields to keep and the stale defaults to clear (Contradictions) to Rewrite. The Outcome has the
-// changed fields with their reasons, and JSON patch operations on the incoming object, which EncodePatch encodes:
-//
-//	Request -> Decider.Decide -> Lookup -> Rewrite -> Outcome -> EncodePatch
-//
-// Rewrite restores a field's value and its managedFields entries, and removes it from the last-applied annotation. It does
-// not decode whole objects.
-//
-// # Three-way merges
+// which both the manifest and another owner can set, and looks up each (Lookup). Rewrite carries out the decisions without decoding
+// whole objects. The Outcome has the changed fields with their reasons, and a JSON patch on the incoming object (EncodePatch).
 //
 // The packages threeway and twoway merge objects as kubectl apply and kustomize do. They know nothing of owners and of
 // admission. Package schema describes how each field merges.

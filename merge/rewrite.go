@@ -3,7 +3,10 @@ package merge
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -14,7 +17,7 @@ import (
 
 // Rewrite carries out the decisions on the fields of a write. It returns the JSON patch on the incoming object, and the changes that the
 // patch makes, with those that are only reported. Depending on the verdict of a change, the patch
-//   - restores the field, with live's value and managedFields entries (Keep)
+//   - restores the field, with live's value and managedFields entries, and removes it from the last-applied annotation (Keep)
 //   - gives it the value of Field.Live (Start, Record)
 //   - removes it from the incoming object and from every managedFields entry (Clear)
 //   - does nothing (Warn)
@@ -24,16 +27,10 @@ import (
 //
 // If the incoming object lacks parents of the scale field, the patch restores the outermost of them as it is in live: the API
 // server has accepted it like that. Missing parents of the fields of rules come back with these fields only, and of a unit only
-// the map that it is a key of. One operation restores all kept fields nested under the same missing parent.
-//
-// The patch removes the kept fields from the last-applied annotation, whichever applier wrote it, and with them parents that
-// are left empty. Fields inside an atomic field stay there: the manifest sets the rest of it. The atomic field has the managers that it
-// has in live and, if the write changes more of it, the applier.
+// the map that it is a key of. Fields inside an atomic field stay in the last-applied annotation: the manifest sets the rest.
 //
 // If the write changes nothing else, the result is the live object, byte for byte: the API server then stores nothing, and the
-// resourceVersion stays the same.
-//
-// The error is ownership.ErrManagedFields, ErrNotRestored, or that of a value that is not JSON.
+// resourceVersion stays the same. The error is ownership.ErrManagedFields, ErrNotRestored, or that of a value that is not JSON.
 func Rewrite(w ownership.Write, changes []Change) (out Outcome, err error) {
 	k := newKeeper(w, changes)
 	k.group()
@@ -107,7 +104,7 @@ func (p *piece) inside() *fieldtree.Node {
 }
 
 func newKeeper(w ownership.Write, changes []Change) *keeper {
-	k := &keeper{write: w, tree: &fieldtree.Tree{}}
+	k := &keeper{write: w, tree: &fieldtree.Tree{}, sizes: map[*fieldtree.Node]int{}}
 	for _, c := range changes {
 		f := &decidedField{change: c}
 		if c.restores() && c.Reason == "" {
@@ -153,43 +150,33 @@ func (k *keeper) group() {
 	}
 }
 
-// topOf returns the node to restore for a kept field: the outermost kept field that contains it, or the outermost missing
-// parent. It returns nil if the manifest has removed the list element that the field is in, or the parent of a unit. It returns a
+// topOf returns the node to restore for a kept field: the outermost kept field that contains it, or the outermost parent that is
+// missing or null. It returns nil if the manifest has removed the list element that the field is in, or the parent of a unit. It returns a
 // reason if the manifest wins.
 func (k *keeper) topOf(f *decidedField) (top *fieldtree.Node, reason string) {
-	n := f.node
-	for p := n; p != nil; p = p.Parent() {
+	kept := f.node
+	for p := kept; p != nil; p = p.Parent() {
 		if p.Wanted {
-			n = p
+			kept, top = p, p
+		}
+		if value := k.incoming.Of(p); value == nil || value.IsNull() {
+			top = p
 		}
 	}
-	top = n
-	if missing := k.incoming.Missing(n); missing != nil {
-		top = missing
-	}
-	top = k.outsideNull(top)
 	if parent := top.Parent(); parent != nil && top.IsField() && !k.incoming.Of(parent).IsObject() {
 		return nil, "the manifest sets a value of another type"
 	}
-	for p := n; p != top.Parent(); p = p.Parent() {
+	for p := kept; p != top.Parent(); p = p.Parent() {
 		if !p.IsField() && k.incoming.Of(p) == nil {
 			return nil, ""
 		}
 	}
-	if f.change.Field.Unit && top != n {
-		if _, inMap, _ := ownership.UnitOf(k.write.Kind.GroupKind(), f.change.Field.Path); !inMap || top != n.Parent() {
+	if f.change.Field.Unit && top != kept {
+		if _, inMap, _ := ownership.UnitOf(k.write.Kind.GroupKind(), f.change.Field.Path); !inMap || top != kept.Parent() {
 			return nil, ""
 		}
 	}
 	return top, ""
-}
-
-// outsideNull returns a node or, if its parent is null in the incoming object, the outermost parent of which that is true.
-func (k *keeper) outsideNull(n *fieldtree.Node) *fieldtree.Node {
-	for parent := n.Parent(); parent != nil && k.incoming.Of(parent).IsNull(); parent = n.Parent() {
-		n = parent
-	}
-	return n
 }
 
 // valueOf returns the value that a piece gets.
@@ -278,11 +265,8 @@ func (k *keeper) lastApplied() (text []byte, cut bool) {
 
 // lastAppliedOf returns the text of an object's last-applied annotation, nil if it has none.
 func lastAppliedOf(o ownership.Object) []byte {
-	if manifest, err := o.LastAppliedManifest(); err == nil {
-		return manifest.Document()
-	}
-	text, _ := o.LastApplied()
-	return []byte(text)
+	text, _ := o.At(annotationNames...).Bytes()
+	return text
 }
 
 // managedFields returns the operation that sets the entries in the incoming object, none if it has them already. onlyKept
@@ -330,4 +314,26 @@ func generated(w ownership.Write) (found []*jsontree.Node) {
 		found = append(found, o.At("metadata", "managedFields"), o.At(annotationNames...))
 	}
 	return found
+}
+
+// ErrNotRestored is returned if the patch would not restore a kept field as Rewrite promises.
+var ErrNotRestored = errors.New("the patch does not restore every kept field")
+
+// verify compares the result of Rewrite with live, whatever it was made by: each piece has a value, no operation undoes another, and each
+// managedFields entry manages the same parts as in live.
+func (k *keeper) verify(restored []Operation, entries []ownership.Entry) error {
+	paths := make([]string, len(restored))
+	for i, o := range restored {
+		paths[i] = o.Path + "/"
+	}
+	slices.Sort(paths) // a path comes right before those that are nested under it
+	for i := 1; i < len(paths); i++ {
+		if strings.HasPrefix(paths[i], paths[i-1]) {
+			return fmt.Errorf("%w: two operations have the same path, or nested ones", ErrNotRestored)
+		}
+	}
+	if slices.ContainsFunc(k.pieces, func(p *piece) bool { return len(p.value) == 0 }) {
+		return fmt.Errorf("%w: a value is missing", ErrNotRestored)
+	}
+	return k.verifyEntries(entries)
 }

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -16,35 +17,33 @@ import (
 type staleDefault struct {
 	group string
 	kinds []string
-	union []string // path of the union, or of the list of unions
-	key   string   // of the list's elements; empty if union is a single one
-	// choice is the field by which the manifest chooses: a discriminator, or empty for any other member of the union. value is the
-	// value of the discriminator that makes the choice.
-	choice, value string
-	member        string            // the defaulted member that the choice contradicts
-	defaults      map[string]string // the values that API servers of all versions set in the member, as JSON
+	union fieldpath.Path // of the union, or of the list of unions
+	key   string         // of the list's elements; empty if union is a single one
+	// value is that of the discriminator by which the manifest chooses another member. It is empty if it sets the other member instead.
+	value    string
+	member   string            // the defaulted member that the choice contradicts
+	defaults map[string]string // the values that API servers of all versions set in the member, as JSON
 }
 
 // staleDefaults is the table of row 7. TestTheUnionsThatTheAPIServerRefuses in test/e2e verifies that it has all unions of
 // built-in types that a real API server rejects for no other reason. handoff leaves alone what the API server accepts.
 var staleDefaults = []staleDefault{
 	{
-		group: "apps", kinds: []string{"StatefulSet"}, union: []string{"spec", "updateStrategy"}, choice: "type", value: "OnDelete",
+		group: "apps", kinds: []string{"StatefulSet"}, union: fieldpath.MakePathOrDie("spec", "updateStrategy"), value: "OnDelete",
 		member: "rollingUpdate", defaults: map[string]string{"partition": "0", "maxUnavailable": "1"},
 	},
 	{
-		group: "apps", kinds: []string{"Deployment"}, union: []string{"spec", "strategy"}, choice: "type", value: "Recreate",
+		group: "apps", kinds: []string{"Deployment"}, union: fieldpath.MakePathOrDie("spec", "strategy"), value: "Recreate",
 		member: "rollingUpdate", defaults: map[string]string{"maxSurge": `"25%"`, "maxUnavailable": `"25%"`},
 	},
-	{
-		group: "apps", kinds: []string{"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"},
-		union: []string{"spec", "template", "spec", "volumes"}, key: "name", member: "emptyDir",
-	},
-	{kinds: []string{"ReplicationController"}, union: []string{"spec", "template", "spec", "volumes"}, key: "name", member: "emptyDir"},
-	{
-		group: "batch", kinds: []string{"CronJob"},
-		union: []string{"spec", "jobTemplate", "spec", "template", "spec", "volumes"}, key: "name", member: "emptyDir",
-	},
+	{group: "apps", kinds: []string{"DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"}, union: volumesIn("spec"), key: "name", member: "emptyDir"},
+	{kinds: []string{"ReplicationController"}, union: volumesIn("spec"), key: "name", member: "emptyDir"},
+	{group: "batch", kinds: []string{"CronJob"}, union: volumesIn("spec", "jobTemplate", "spec"), key: "name", member: "emptyDir"},
+}
+
+// volumesIn returns the path of the volumes of the pod template at a path.
+func volumesIn(path ...any) fieldpath.Path {
+	return fieldpath.MakePathOrDie(append(path, "template", "spec", "volumes")...)
 }
 
 // Contradiction is a defaulted member of a union in an incoming object, together with a choice that excludes it.
@@ -66,66 +65,47 @@ func Contradictions(w ownership.Write) (found []Contradiction) {
 		if s.group != w.Kind.Group || !slices.Contains(s.kinds, w.Kind.Kind) {
 			continue
 		}
-		union := w.Incoming.At(s.union...)
-		if bytes.Equal(union.Text(), w.Live.At(s.union...).Text()) {
-			continue // the API server has accepted it before
-		}
-		var path fieldpath.Path
-		for _, name := range s.union {
-			path = append(path, fieldpath.FieldNameElement(name))
-		}
-		if s.key == "" {
-			found = s.appendTo(found, path, union)
-			continue
-		}
-		for element := range union.Parts() {
-			if name, ok := element.Member(s.key).String(); ok {
-				at := fieldpath.PathElement{Key: fieldpath.KeyByFields(s.key, name)}
-				found = s.appendTo(found, append(path.Copy(), at), element)
+		union := w.Incoming.At().Find(s.union)
+		switch {
+		case bytes.Equal(union.Text(), w.Live.Value(s.union)): // the API server has accepted it before
+		case s.key == "":
+			found = s.appendTo(found, s.union, union)
+		default:
+			for element := range union.Parts() {
+				if at, ok := element.KeyOf([]string{s.key}); ok {
+					found = s.appendTo(found, append(s.union.Copy(), at), element)
+				}
 			}
 		}
 	}
 	return found
 }
 
-// appendTo appends the contradiction in one union, if there is one.
+// appendTo appends the contradiction in one union, if there is one: the choice is the one other member, besides the key. The API
+// server rejects several.
 func (s staleDefault) appendTo(found []Contradiction, path fieldpath.Path, union *jsontree.Node) []Contradiction {
-	member := union.Member(s.member)
-	if !member.IsObject() {
-		return found
-	}
+	member, others := union.Member(s.member), []string{}
 	for part := range member.Parts() {
 		if value, ok := s.defaults[part.Name()]; !ok || value != string(part.Text()) {
 			return found
 		}
 	}
-	choice, by := s.choice, s.value
-	if choice == "" {
-		choice = s.other(union)
-		by = choice
+	for part := range union.Parts() {
+		if name := part.Name(); name != s.member && name != s.key {
+			others = append(others, name)
+		}
 	}
-	chosen := union.Member(choice)
-	if value, _ := chosen.String(); chosen == nil || s.choice != "" && value != s.value {
+	if !member.IsObject() || len(others) != 1 {
+		return found
+	}
+	choice := others[0]
+	if value, _ := union.Member(choice).String(); s.value != "" && value != s.value {
 		return found
 	}
 	return append(found, Contradiction{
-		Member: append(path.Copy(), fieldpath.FieldNameElement(s.member)), Choice: append(path.Copy(), fieldpath.FieldNameElement(choice)), By: by,
+		Member: append(path.Copy(), fieldpath.FieldNameElement(s.member)), Choice: append(path.Copy(), fieldpath.FieldNameElement(choice)),
+		By: cmp.Or(s.value, choice),
 	})
-}
-
-// other returns the one member of a union that is neither the defaulted one nor the key of its list element. It is empty if
-// there are several, which the API server rejects.
-func (s staleDefault) other(union *jsontree.Node) (name string) {
-	for part := range union.Parts() {
-		switch other := part.Name(); {
-		case other == s.member || other == s.key:
-		case name != "":
-			return ""
-		default:
-			name = other
-		}
-	}
-	return name
 }
 
 // stale returns the defaults to clear because an applier's manifest contradicts them (row 7). A member that a manifest or a manager

@@ -68,19 +68,8 @@ const (
 // tooLarge adds a key to the size of the map of the incoming object, and returns the reason if that exceeds a limit.
 func (k *keeper) tooLarge(n *fieldtree.Node, limit int) string {
 	parent := n.Parent()
-	if k.sizes == nil {
-		k.sizes = map[*fieldtree.Node]int{}
-	}
 	if _, ok := k.sizes[parent]; !ok {
-		k.sizes[parent] = k.sizeOf(k.incoming.Of(parent), limit)
-		if limit == maxData {
-			k.sizes[parent] += k.sizeOf(k.write.Incoming.At("binaryData"), limit)
-		}
-		for _, f := range k.fields {
-			if f.change.Decision.Verdict == Record && f.node.Parent() == parent {
-				k.sizes[parent] += len(ownership.AppliedAnnotation) + len(f.change.Field.Live)
-			}
-		}
+		k.sizes[parent] = k.sizeOf(parent, limit)
 	}
 	size := k.sizes[parent] + k.lengthOf(k.live.Of(n), limit)
 	if size > limit {
@@ -90,10 +79,21 @@ func (k *keeper) tooLarge(n *fieldtree.Node, limit int) string {
 	return ""
 }
 
-// sizeOf returns the size of a map, as the API server limits it.
-func (k *keeper) sizeOf(object *jsontree.Node, limit int) (size int) {
-	for part := range object.Parts() {
-		size += k.lengthOf(part, limit)
+// sizeOf returns the size of a map of the incoming object, as the API server limits it, with what the rewrite records in it.
+func (k *keeper) sizeOf(parent *fieldtree.Node, limit int) (size int) {
+	maps := []*jsontree.Node{k.incoming.Of(parent)}
+	if limit == maxData {
+		maps = append(maps, k.write.Incoming.At("binaryData"))
+	}
+	for _, object := range maps {
+		for part := range object.Parts() {
+			size += k.lengthOf(part, limit)
+		}
+	}
+	for _, f := range k.fields {
+		if f.change.Decision.Verdict == Record && f.node.Parent() == parent {
+			size += len(ownership.AppliedAnnotation) + len(f.change.Field.Live)
+		}
 	}
 	return size
 }

@@ -11,9 +11,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Read returns the node of a JSON text according to RFC 8259 and RFC 7493: UTF-8 must be valid, and names in an object unique. The
-// error of any other text has the byte offset. Strings share the memory of one copy of the text.
-func Read(text []byte) (*Node, error) {
+// Read returns the node of an input according to RFC 8259 and RFC 7493: UTF-8 must be valid, and names in an object unique. The
+// InputError of any other text has the byte offset. Strings share the memory of one copy of the text.
+func Read(input string, text []byte) (*Node, error) {
+	n, err := read(text)
+	if err != nil {
+		return nil, &InputError{Input: input, Err: fmt.Errorf("reading JSON: %w", err)}
+	}
+	return n, nil
+}
+
+func read(text []byte) (*Node, error) {
 	r := reader{text: string(text), dec: jsontext.NewDecoder(bytes.NewBuffer(text))}
 	root, err := r.value()
 	if errors.Is(err, io.EOF) {

@@ -27,7 +27,7 @@ func FuzzRead(f *testing.F) {
 func compare(t *testing.T, text string) {
 	t.Helper()
 	want := byJSONText(text)
-	n, err := jsonnode.Read([]byte(text))
+	n, err := jsonnode.Read("live", []byte(text))
 	if (err == nil) != (want == nil) {
 		t.Fatalf("%q: error %v, jsontext's %v", text, err, want)
 	}
@@ -59,7 +59,7 @@ func TestErrorsHaveTheReasonAndThePosition(t *testing.T) {
 		`{"a":`:               "unexpected EOF",
 		"":                    "unexpected EOF",
 	} {
-		if _, err := jsonnode.Read([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := jsonnode.Read("live", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want one with %q", text, err, want)
 		}
 	}
@@ -67,7 +67,7 @@ func TestErrorsHaveTheReasonAndThePosition(t *testing.T) {
 
 func TestNumbersAndUnchangedValuesKeepTheirText(t *testing.T) {
 	text := `{ "n" : 12345678901234567890.10, "e":1E+2, "s":"\u00e9" }`
-	n, err := jsonnode.Read([]byte(text))
+	n, err := jsonnode.Read("live", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}

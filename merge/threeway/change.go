@@ -31,8 +31,11 @@ type Change struct {
 	From, To json.RawMessage
 }
 
-// change returns a change to the current field.
-func (m *merger) change(verb Verb, from, to *node) Change {
+// record records a change to the current field, if the merge reports changes.
+func (m *merger) record(verb Verb, from, to *node) {
+	if m.options.Report == nil {
+		return
+	}
 	change := Change{Path: m.at.FieldPath(), Verb: verb}
 	if from != nil {
 		change.From = from.AppendText(nil)
@@ -40,12 +43,5 @@ func (m *merger) change(verb Verb, from, to *node) Change {
 	if to != nil {
 		change.To = to.AppendText(nil)
 	}
-	return change
-}
-
-// record records a change, if the merge reports changes.
-func (m *merger) record(verb Verb, from, to *node) {
-	if m.options.Report != nil {
-		m.changes = append(m.changes, m.change(verb, from, to))
-	}
+	m.changes = append(m.changes, change)
 }

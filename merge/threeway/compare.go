@@ -116,7 +116,7 @@ func (m *merger) baseDirective(base, manifest *node, place schema.Schema) error 
 	for i := range base.Children {
 		name := base.Children[i].Name
 		if isPatchDirective(name) && manifest.Find(name, i) < 0 && (name != "$retainKeys" || !union) {
-			return m.wrong(inBase, ErrDirective, "%s", name)
+			return m.at.Wrong(inBase, ErrDirective, "%s", name)
 		}
 	}
 	return nil
@@ -169,7 +169,7 @@ func (m *merger) directive(n *node, place schema.Schema) error {
 	for i := range n.Children {
 		c := &n.Children[i]
 		if isObject && strategic && isPatchDirective(c.Name) {
-			return m.wrong(inManifest, ErrDirective, "%s", c.Name)
+			return m.at.Wrong(inManifest, ErrDirective, "%s", c.Name)
 		}
 		at, next := step{Name: c.Name}, place.Field(c.Name)
 		if !isObject {

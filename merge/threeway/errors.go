@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ownership-handoff/handoff/merge/schema"
+	"github.com/ownership-handoff/handoff/internal/jsonnode"
 )
 
 // The reasons of an InputError, for errors.Is.
@@ -26,17 +26,12 @@ var ErrNoStrategy = errors.New("the schema infers list keys, which a three-way m
 
 // InputError is returned for an input that cannot be merged: "base", "manifest" or "live". Its Err wraps ErrWrongKind, ErrNoKey,
 // ErrDuplicate or ErrDirective, or is the error of the JSON reader.
-type InputError = schema.InputError
+type InputError = jsonnode.InputError
 
 const (
 	inBase     = "base"
 	inManifest = "manifest"
 	inLive     = "live"
 )
-
-// wrong returns the error of an input at the current field.
-func (m *merger) wrong(input string, reason error, detail string, args ...any) error {
-	return &InputError{Input: input, Path: m.at.FieldPath(), Err: fmt.Errorf("%w: "+detail, append([]any{reason}, args...)...)}
-}
 
 func (m *merger) noStrategy() error { return fmt.Errorf("%s: %w", m.at.FieldPath(), ErrNoStrategy) }

@@ -43,7 +43,7 @@ func (m *merger) sameKind(f field, mergePatch bool) (*node, error) {
 	case jsonnode.Equal(f.manifest, f.live):
 		return f.live, nil
 	case !fits(f.manifest, f.place):
-		return nil, m.wrong(inManifest, ErrWrongKind, "it is %s", f.manifest.Describe())
+		return nil, m.at.Wrong(inManifest, ErrWrongKind, "it is %s", f.manifest.Describe())
 	case !mergePatch:
 		return m.set(f, f.manifest), nil // with nulls, like strategicpatch
 	}

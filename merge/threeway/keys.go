@@ -33,7 +33,7 @@ func (m *merger) indexed(input string, list *node, place schema.Schema) (element
 	e, err := m.identified(input, list, place)
 	if err == nil && e.twice >= 0 {
 		m.at.Enter(e.step(e.twice))
-		err = m.wrong(input, ErrDuplicate, "at index %d", e.twice)
+		err = m.at.Wrong(input, ErrDuplicate, "at index %d", e.twice)
 	}
 	return e, err
 }
@@ -65,7 +65,7 @@ func (m *merger) identified(input string, list *node, place schema.Schema) (elem
 		}
 		e.ids = append(e.ids, id)
 		if e.oneKind && id.kind != e.ids[0].kind {
-			return e, m.wrong(input, ErrWrongKind, "it is %s in a set of another kind", element.Describe())
+			return e, m.at.Wrong(input, ErrWrongKind, "it is %s in a set of another kind", element.Describe())
 		}
 		m.at.Leave()
 	}
@@ -75,7 +75,7 @@ func (m *merger) identified(input string, list *node, place schema.Schema) (elem
 // sameKinds checks that the values of two sets are of one kind.
 func (m *merger) sameKinds(set, other elements) error {
 	if set.oneKind && len(set.ids) > 0 && len(other.ids) > 0 && set.ids[0].kind != other.ids[0].kind {
-		return m.wrong(inManifest, ErrWrongKind, "it is a set of another kind")
+		return m.at.Wrong(inManifest, ErrWrongKind, "it is a set of another kind")
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func (m *merger) identify(input string, element *node, strategy schema.Strategy)
 	isKeyed, isObject := strategy.List == schema.MergeByKey, element.Kind == '{'
 	switch {
 	case isObject != isKeyed, element.Kind == '[', element.Kind == 'n':
-		return elementID{}, m.wrong(input, ErrWrongKind, "it is %s", element.Describe())
+		return elementID{}, m.at.Wrong(input, ErrWrongKind, "it is %s", element.Describe())
 	case !isKeyed:
 		return identity(element), nil
 	case len(strategy.Keys) == 1:
@@ -134,10 +134,10 @@ func (m *merger) key(input string, element *node, name string, defaults map[stri
 	key := element.Key(name, defaults)
 	switch {
 	case key == nil:
-		return elementID{}, m.wrong(input, ErrNoKey, "%s", name)
+		return elementID{}, m.at.Wrong(input, ErrNoKey, "%s", name)
 	case key.IsContainer():
 		m.at.Enter(step{Name: name})
-		return elementID{}, m.wrong(input, ErrWrongKind, "it is %s", key.Describe())
+		return elementID{}, m.at.Wrong(input, ErrWrongKind, "it is %s", key.Describe())
 	}
 	return identity(key), nil
 }

@@ -107,7 +107,7 @@ func (m *merger) mergeElement(l *lists, i, at int) error {
 		return err
 	}
 	if l.manifest.ids[i].kind == 'n' {
-		return m.wrong(inManifest, ErrNoKey, "%s is null, and the element would change", l.strategy.Keys[0])
+		return m.at.Wrong(inManifest, ErrNoKey, "%s is null, and the element would change", l.strategy.Keys[0])
 	}
 	l.results[at].Node, l.edited = *result, true
 	return nil

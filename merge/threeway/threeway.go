@@ -2,7 +2,6 @@ package threeway
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/ownership-handoff/handoff/internal/jsonnode"
 	"github.com/ownership-handoff/handoff/merge/schema"
@@ -60,11 +59,7 @@ func read(input string, text []byte) (*node, error) {
 	if len(text) == 0 {
 		text = []byte("{}")
 	}
-	n, err := jsonnode.Read(text)
-	if err != nil {
-		err = &InputError{Input: input, Err: fmt.Errorf("reading JSON: %w", err)}
-	}
-	return n, err
+	return jsonnode.Read(input, text)
 }
 
 type (
@@ -88,7 +83,7 @@ func (m *merger) merge(base, manifest, live *node, s schema.Schema) (*node, erro
 		root *node
 	}{{inBase, base}, {inManifest, manifest}, {inLive, live}} {
 		if in.root.Kind != '{' {
-			return nil, &InputError{Input: in.name, Err: fmt.Errorf("%w: it is %s", ErrWrongKind, in.root.Describe())}
+			return nil, m.at.Wrong(in.name, ErrWrongKind, "it is %s", in.root.Describe())
 		}
 	}
 	if s == nil {

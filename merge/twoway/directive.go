@@ -27,7 +27,7 @@ func (m *merger) directiveOf(manifest *node) (directive, error) {
 	case d == merges, d == replaces, d == deletes:
 		return d, nil
 	}
-	return merges, m.wrong(inManifest, ErrUnknownDirective, "%s is %s", patchDirective, text)
+	return merges, m.at.Wrong(inManifest, ErrUnknownDirective, "%s is %s", patchDirective, text)
 }
 
 // listDirectiveOf returns the directive of a manifest's list, and the list without the elements that contain it.
@@ -43,7 +43,7 @@ func (m *merger) listDirectiveOf(manifest *node) (directive, *node, error) {
 			return merges, nil, err
 		}
 		if found && next != d {
-			return merges, nil, m.wrong(inManifest, ErrUnknownDirective, "one list has both %s %s and %s", patchDirective, d, next)
+			return merges, nil, m.at.Wrong(inManifest, ErrUnknownDirective, "one list has both %s %s and %s", patchDirective, d, next)
 		}
 		d, found = next, true
 	}

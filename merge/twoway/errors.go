@@ -2,9 +2,8 @@ package twoway
 
 import (
 	"errors"
-	"fmt"
 
-	"github.com/ownership-handoff/handoff/merge/schema"
+	"github.com/ownership-handoff/handoff/internal/jsonnode"
 )
 
 // The reasons of an InputError, for errors.Is.
@@ -21,14 +20,9 @@ var (
 
 // InputError is returned for an input that cannot be merged: "manifest" or "live". Its Err wraps ErrWrongKind, ErrNoKey,
 // ErrEmptyName or ErrUnknownDirective, or is the error of the JSON reader.
-type InputError = schema.InputError
+type InputError = jsonnode.InputError
 
 const (
 	inManifest = "manifest"
 	inLive     = "live"
 )
-
-// wrong returns the error of an input at the current field.
-func (m *merger) wrong(input string, reason error, detail string, args ...any) error {
-	return &InputError{Input: input, Path: m.at.FieldPath(), Err: fmt.Errorf("%w: "+detail, append([]any{reason}, args...)...)}
-}

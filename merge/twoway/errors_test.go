@@ -49,8 +49,8 @@ func TestTwoWayInputErrorsHaveTheFieldsPath(t *testing.T) {
 
 func TestTwoWayRejectsInvalidTexts(t *testing.T) {
 	for name, c := range map[string]struct{ manifest, live, want string }{
-		"no JSON":                            {`{`, `{}`, "manifest: decoding JSON"},
-		"nothing":                            {`{}`, ``, "live: decoding JSON"},
+		"no JSON":                            {`{`, `{}`, "manifest: reading JSON"},
+		"nothing":                            {`{}`, ``, "live: reading JSON"},
 		"two values":                         {`{} {}`, `{}`, "more follows the value"},
 		"a duplicate name":                   {`{"a":1,"a":2}`, `{}`, "duplicate"},
 		"a duplicate name in an unused part": {`{}`, `{"a":{"b":1,"b":2}}`, "duplicate"},

@@ -81,7 +81,7 @@ func (m *merger) schemaOfLists(place schema.Schema, manifest, live *node) (schem
 	case len(manifest.Children) == 0:
 		key = other
 	case len(live.Children) > 0 && key != other:
-		return nil, m.wrong(inManifest, ErrNoKey, "the elements' common key is %q, and %q in live", key, other)
+		return nil, m.at.Wrong(inManifest, ErrNoKey, "the elements' common key is %q, and %q in live", key, other)
 	}
 	if key == "" {
 		return place, nil

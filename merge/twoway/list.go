@@ -71,7 +71,7 @@ func (m *merger) keyed(manifest, live *node, strategy schema.Strategy, place sch
 	if err != nil {
 		return nil, err
 	}
-	merged := append(make([]member, 0, len(live.Children)+pairs.unmatched()), live.Children...)
+	merged := slices.Clone(live.Children)
 	changed := false
 	for i := range manifest.Children {
 		from, to := &manifest.Children[i].Node, (*node)(nil)
@@ -174,7 +174,7 @@ func (m *merger) checkMembers(list *node, side string) error {
 	for i := range list.Children {
 		if member := &list.Children[i].Node; member.Kind == 'n' || member.IsContainer() {
 			m.at.Enter(step{IsIndex: true, Index: i})
-			return m.wrong(side, ErrWrongKind, "it is %s in a set of scalars", member.Describe())
+			return m.at.Wrong(side, ErrWrongKind, "it is %s in a set of scalars", member.Describe())
 		}
 	}
 	return nil

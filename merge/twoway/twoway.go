@@ -1,8 +1,6 @@
 package twoway
 
 import (
-	"fmt"
-
 	"github.com/ownership-handoff/handoff/internal/jsonnode"
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
@@ -45,11 +43,11 @@ type Options struct {
 // in an object, if manifest and live differ in kind, if an element of a list that merges lacks its key, if a field's name is empty,
 // or if a $patch is unknown. docs/merge-differences-twoway.md lists where Merge is stricter than kyaml.
 func Merge(manifest, live []byte, s schema.Schema, options Options) ([]byte, error) {
-	from, err := read(inManifest, manifest)
+	from, err := jsonnode.Read(inManifest, manifest)
 	if err != nil {
 		return nil, err
 	}
-	to, err := read(inLive, live)
+	to, err := jsonnode.Read(inLive, live)
 	if err != nil {
 		return nil, err
 	}
@@ -65,15 +63,6 @@ func Merge(manifest, live []byte, s schema.Schema, options Options) ([]byte, err
 		return []byte("null"), nil
 	}
 	return merged.AppendText(make([]byte, 0, len(manifest)+len(live))), nil
-}
-
-// read returns the node of an input.
-func read(input string, text []byte) (*node, error) {
-	n, err := jsonnode.Read(text)
-	if err != nil {
-		err = &InputError{Input: input, Err: fmt.Errorf("decoding JSON: %w", err)}
-	}
-	return n, err
 }
 
 type (
@@ -101,7 +90,7 @@ func (m *merger) over(manifest, live *node, place schema.Schema) (*node, error) 
 	case manifest.Kind == '[' && live.Kind == '[':
 		return m.list(manifest, live, place)
 	case manifest.IsContainer(), live.IsContainer():
-		return nil, m.wrong(inManifest, ErrWrongKind, "it is %s, and %s in live", manifest.Describe(), live.Describe())
+		return nil, m.at.Wrong(inManifest, ErrWrongKind, "it is %s, and %s in live", manifest.Describe(), live.Describe())
 	case jsonnode.Equal(manifest, live):
 		return live, nil
 	default:

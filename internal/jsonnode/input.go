@@ -1,4 +1,4 @@
-package schema
+package jsonnode
 
 import (
 	"fmt"
@@ -26,3 +26,8 @@ func (e *InputError) Error() string {
 
 // Unwrap returns the reason.
 func (e *InputError) Unwrap() error { return e.Err }
+
+// Wrong returns the error of an input at a path.
+func (p *Path) Wrong(input string, reason error, detail string, args ...any) error {
+	return &InputError{Input: input, Path: p.FieldPath(), Err: fmt.Errorf("%w: "+detail, append([]any{reason}, args...)...)}
+}
