@@ -1,7 +1,6 @@
 package merge
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -287,20 +286,15 @@ func rewrite(w ownership.Write, changes []Change) (Outcome, error) {
 	return out, nil
 }
 
-// takesOver reports whether a write changes nothing but managedFields and the last-applied annotation, and removes fields from an
-// entry of another manager. That is how kubectl migrates an object from client-side to server-side apply, and how Flux takes over the
-// fields that kubectl wrote (fluxcd/pkg/ssa, PatchReplaceFieldsManagers). No client does that to entries of subresources.
+// takesOver reports whether a server-side applier changes nothing but managedFields and the last-applied annotation, and removes fields
+// from an entry of another manager. That is how kubectl migrates an object from client-side to server-side apply, and how Flux takes over
+// the fields that kubectl wrote (fluxcd/pkg/ssa, PatchReplaceFieldsManagers). No client does that to entries of subresources.
 func takesOver(w ownership.Write) bool {
-	loses := func(p ownership.Pair) bool {
-		sender := w.Sender.Entry // which has an entry for each version that it has used
-		isSenders := p.Live.Manager == sender.Manager && p.Live.Operation == sender.Operation
-		return p.InLive && p.Live.Subresource == "" && !isSenders && !bytes.Equal(p.Live.Fields.Text(), p.Incoming.Fields.Text())
-	}
 	for pair := range ownership.Pairs(w.LiveEntries, w.IncomingEntries) {
-		if !loses(pair) {
-			continue
+		isOthers := pair.InLive && pair.Live.Subresource == "" && !pair.Live.Same(w.Sender.Entry)
+		if isOthers && pair.Changed() && w.Sender.ServerSide() {
+			return jsontree.EqualBut(w.Live.At(), w.Incoming.At(), generated(w)...)
 		}
-		return jsontree.EqualBut(w.Live.At(), w.Incoming.At(), generated(w)...)
 	}
 	return false
 }

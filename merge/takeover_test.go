@@ -16,15 +16,28 @@ func TestAWriteThatOnlyTakesOverEntriesIsNotModified(t *testing.T) {
 	const manifest7 = `{"spec":{"image":"a","replicas":7}}`
 	olderVersion := func(entry string) string { return strings.Replace(entry, "apps/v1", "apps/v1beta1", 1) }
 	for sentence, c := range map[string]struct {
+		by             string
 		live, incoming []string // the entries beside the autoscaler's
 		modified       bool
 	}{
-		"a manager takes over the fields of another": {
-			live: []string{entry("kubectl", "Update", early, image)}, incoming: []string{csaEntry(late, image, count)},
+		"kubectl migrates to server-side apply": {
+			by: "kubectl", live: []string{csaEntry(early, image, count)}, incoming: []string{entry("kubectl", "Apply", late, image, count)},
+		},
+		"Flux renames the entry of a kubectl command": {
+			by: "kustomize-controller", live: []string{entry("kubectl-patch", "Update", early, image, count)},
+			incoming: []string{entry("kustomize-controller", "Apply", early, image, count)},
 		},
 		"kubectl applies in another version than before": {
-			live: []string{olderVersion(csaEntry(early, image))}, modified: true,
+			by: csa, live: []string{olderVersion(csaEntry(early, image))}, modified: true,
 			incoming: []string{csaEntry(late, image, count), olderVersion(entry(csa, "Update", early, image))},
+		},
+		"kubectl applies, and another manager loses nothing but the last-applied configuration": {
+			by: csa, live: []string{strings.Replace(csaEntry(early, image), csa, "kubectl-replace", 1)}, modified: true,
+			incoming: []string{entry("kubectl-replace", "Update", early, image), csaEntry(late)},
+		},
+		"kubectl applies another value, and admission sets it to the live one again": {
+			by: csa, live: []string{entry("sizer", "Update", early, count), csaEntry(early, image)}, modified: true,
+			incoming: []string{csaEntry(late, image, count)},
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -32,7 +45,7 @@ func TestAWriteThatOnlyTakesOverEntriesIsNotModified(t *testing.T) {
 			live, _ := parsed(t, stored{lastApplied: manifestNone, spec: is, entries: append(c.live, hpaEntry())}.text())
 			incoming, _ := parsed(t, stored{lastApplied: manifest7, spec: is, entries: append(c.incoming, hpaEntry())}.text())
 			outcome, err := merge.Decider{Cluster: exampleCluster{}, Managers: managers}.Decide(ownership.Write{
-				Kind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Name: "web", FieldManager: csa, Live: live, Incoming: incoming,
+				Kind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Name: "web", FieldManager: c.by, Live: live, Incoming: incoming,
 			})
 			if err != nil {
 				t.Fatal(err)
