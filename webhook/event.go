@@ -71,15 +71,11 @@ func (h *Handler) eventNote(w ownership.Write, out outcome, changes []merge.Chan
 // eventText is record without text that the sender of the review can choose, such as names of managers and values that are not
 // integers. The autoscaler is the one in the informer's cache.
 func (out outcome) eventText(c merge.Change, autoscaler string) string {
-	owner := c.Field.Owner.Kind.String()
-	if autoscaler != "" && c.Field.Owner.By == autoscaler {
-		owner = autoscaler + " (" + owner + ")"
+	owner := ownership.FieldOwner{Kind: c.Field.Owner.Kind}
+	if c.Field.Owner.By == autoscaler {
+		owner.By = autoscaler
 	}
-	text := out.effect(c).did + " " + plainPath(c.Field.Path.String()) + ": "
-	if c.Field.Scale {
-		text += "live " + plainCount(string(c.Field.Live)) + ", incoming " + plainCount(string(c.Field.Incoming)) + ", "
-	}
-	return text + "owner " + owner
+	return out.sentence(c, plainPath(c.Field.Path.String()), owner, plainCount)
 }
 
 func plainCount(text string) string {

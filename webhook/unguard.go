@@ -67,14 +67,9 @@ func (r *review) unguard() (undo []merge.Operation, err error) {
 // false if the guard did not act on this write. A condition that live has was not written by the guard but through /status, and
 // one where no guard is installed by the client.
 func (r *review) guarded() (condition int, replicas string, ok bool) {
-	if r.guardMissing {
-		return 0, "", false
-	}
-	condition, message := guardConditionIn(r.write.Incoming.Text())
-	if condition < 0 || !slices.Contains(guardedKinds, r.write.Kind.GroupKind()) {
-		return 0, "", false
-	}
-	if stored, _ := guardConditionIn(r.write.Live.Text()); stored >= 0 {
+	condition, message := guardConditionIn(r.write.Incoming)
+	stored, _ := guardConditionIn(r.write.Live)
+	if r.guardMissing || condition < 0 || stored >= 0 || !slices.Contains(guardedKinds, r.write.Kind.GroupKind()) {
 		return 0, "", false
 	}
 	replicas, ok = strings.CutPrefix(message, "replicas=")
@@ -86,15 +81,12 @@ func (r *review) guarded() (condition int, replicas string, ok bool) {
 
 // guardConditionIn returns the index and the message of the guard's condition, -1 if an object has none. The guard appends it: of
 // several, the last one counts.
-func guardConditionIn(text []byte) (index int, message string) {
+func guardConditionIn(o ownership.Object) (index int, message string) {
 	index = -1
-	if !bytes.Contains(text, []byte(guardCondition)) {
-		return index, ""
-	}
-	for condition := range jsontree.Valid(text).At("status", "conditions").Parts() {
-		var c struct{ Type, Message string }
-		if err := json.Unmarshal(condition.Text(), &c); err == nil && c.Type == guardCondition {
-			index, message = condition.Index(), c.Message
+	for condition := range o.At("status", "conditions").Parts() {
+		if name, _ := condition.Member("type").String(); name == guardCondition {
+			index = condition.Index()
+			message, _ = condition.Member("message").String()
 		}
 	}
 	return index, message

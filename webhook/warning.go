@@ -86,14 +86,19 @@ func (out outcome) shortValue(c merge.Change) string {
 
 // record returns the decision for the audit log and the webhook's log.
 func (out outcome) record(c merge.Change) string {
-	owner, values := c.Field.Owner.Kind.String(), ""
-	if by := c.Field.Owner.By; by != "" {
-		owner = by + " (" + owner + ")"
+	return out.sentence(c, c.Field.Path.String(), c.Field.Owner, func(value string) string { return cmp.Or(value, "none") })
+}
+
+// sentence returns what was done to a field, with the values of replicas.
+func (out outcome) sentence(c merge.Change, path string, of ownership.FieldOwner, count func(string) string) string {
+	owner, values := of.Kind.String(), ""
+	if of.By != "" {
+		owner = of.By + " (" + owner + ")"
 	}
 	if c.Field.Scale {
-		values = "live " + string(c.Field.Live) + ", incoming " + cmp.Or(string(c.Field.Incoming), "none") + ", "
+		values = "live " + count(string(c.Field.Live)) + ", incoming " + count(string(c.Field.Incoming)) + ", "
 	}
-	return out.effect(c).did + " " + c.Field.Path.String() + ": " + values + "owner " + owner
+	return out.effect(c).did + " " + path + ": " + values + "owner " + owner
 }
 
 // warningOf joins a warning from two fixed parts and the name between them, which is cut if the whole is too long. Line breaks

@@ -1,6 +1,10 @@
 package threeway
 
-import "github.com/ownership-handoff/handoff/merge/schema"
+import (
+	"slices"
+
+	"github.com/ownership-handoff/handoff/merge/schema"
+)
 
 // strategicpatch compares base with manifest, and manifest with live, even if the values are the same, and fails on elements
 // without keys. The functions in this file return the same errors for values that the merge itself need not compare.
@@ -122,41 +126,24 @@ func (m *merger) baseDirective(base, manifest *node, place schema.Schema) error 
 	return nil
 }
 
-// drops reports whether the base has anything that the manifest lacks, within the same objects and elements.
+// drops reports whether the base's object has anything that the manifest lacks, within the same objects and elements: whether a merge
+// into the base deletes it. If that is an error, the merge returns it.
 func drops(base, manifest *node, place schema.Schema) bool {
-	if base == nil || base == manifest || base.Kind != manifest.Kind {
+	if base == nil || base == manifest {
 		return false
 	}
-	switch merges(base, place) {
-	case byField:
-		for i := range base.Children {
-			c := &base.Children[i]
-			want := manifest.Field(c.Name, i)
-			if want == nil || drops(&c.Node, want, place.Field(c.Name)) {
-				return true
-			}
-		}
-	case byElement:
-		return dropsElement(base, manifest, place)
-	default:
-	}
-	return false
-}
-
-func dropsElement(base, manifest *node, place schema.Schema) bool {
-	m, strategy := merger{}, place.Strategy()
-	had, err := m.identified(inBase, base, place)
-	wanted, errWanted := m.identified(inManifest, manifest, place)
-	if err != nil || errWanted != nil {
-		return false // the merge returns the error
-	}
-	for i, id := range had.ids {
-		at := wanted.at(id, i)
-		if at < 0 || strategy.List == schema.MergeByKey && drops(&had.list[i].Node, &wanted.list[at].Node, place.Element()) {
+	m := merger{options: Options{Report: func(Change) {}}}
+	for i := range base.Children {
+		c := &base.Children[i]
+		want := manifest.Field(c.Name, i)
+		if want == nil {
 			return true
 		}
+		if _, err := m.field(field{base: &c.Node, manifest: want, live: &c.Node, place: place.Field(c.Name)}, false); err != nil {
+			return false
+		}
 	}
-	return false
+	return slices.ContainsFunc(m.changes, func(c Change) bool { return c.Verb == Deleted })
 }
 
 // directive returns an error for the first directive in a manifest. A JSON merge patch has no directives.

@@ -2,13 +2,11 @@ package threeway
 
 import (
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/ownership-handoff/handoff/internal/jsonnode"
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
@@ -38,7 +36,7 @@ func (m *merger) indexed(input string, list *node, place schema.Schema) (element
 	return e, err
 }
 
-// identified is indexed for lists that may contain duplicates: lookups return the first.
+// identified is indexed for lists that may contain duplicates.
 func (m *merger) identified(input string, list *node, place schema.Schema) (elements, error) {
 	e := elements{twice: -1}
 	if list == nil || list.Kind != '[' {
@@ -47,9 +45,7 @@ func (m *merger) identified(input string, list *node, place schema.Schema) (elem
 	e.list, e.strategy = list.Children, place.Strategy()
 	e.ids = make([]elementID, 0, len(e.list))
 	e.oneKind = e.strategy.List == schema.MergeSet && place.Element().Strategy().Kind != schema.AnyKind
-	if len(e.list) > jsonnode.Few {
-		e.index = make(map[elementID]int, len(e.list))
-	}
+	e.index = make(map[elementID]int, len(e.list))
 	for i := range e.list {
 		element := &e.list[i].Node
 		m.at.Enter(step{IsIndex: true, Index: i})
@@ -57,11 +53,11 @@ func (m *merger) identified(input string, list *node, place schema.Schema) (elem
 		if err != nil {
 			return e, err
 		}
-		switch first := e.at(id, i); {
-		case first >= 0 && e.twice < 0:
-			e.twice = i
-		case first < 0 && e.index != nil:
+		switch _, isTwice := e.index[id]; {
+		case !isTwice:
 			e.index[id] = i
+		case e.twice < 0:
+			e.twice = i
 		}
 		e.ids = append(e.ids, id)
 		if e.oneKind && id.kind != e.ids[0].kind {
@@ -80,26 +76,16 @@ func (m *merger) sameKinds(set, other elements) error {
 	return nil
 }
 
-// at returns the index of the element with an id, or -1. guess is its most likely index.
-func (e elements) at(id elementID, guess int) int {
-	if guess < len(e.ids) && e.ids[guess] == id {
-		return guess
-	}
-	if e.index == nil {
-		return slices.Index(e.ids, id)
-	}
-	if i, ok := e.index[id]; ok {
-		return i
-	}
-	return -1
-}
-
-// find returns the element with an id, nil if there is none.
+// find returns the element with an id, nil if there is none. Of duplicates it returns the one at the index guess, else the first.
 func (e elements) find(id elementID, guess int) *node {
-	if i := e.at(id, guess); i >= 0 {
-		return &e.list[i].Node
+	i, ok := e.index[id]
+	if !ok {
+		return nil
 	}
-	return nil
+	if guess < len(e.ids) && e.ids[guess] == id {
+		i = guess
+	}
+	return &e.list[i].Node
 }
 
 func (e elements) step(i int) step {

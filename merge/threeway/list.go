@@ -70,13 +70,14 @@ func (m *merger) mergeElements(l *lists) error {
 	l.places = make([]int, len(l.manifest.list))
 	for i := range l.manifest.list {
 		m.at.Enter(l.manifest.step(i))
+		at, inLive := l.live.index[l.manifest.ids[i]]
 		var err error
-		if at := l.live.at(l.manifest.ids[i], i); at < 0 {
-			l.places[i], err = m.addElement(l, i)
+		if inLive {
+			err = m.mergeElement(l, i, at)
 		} else {
-			l.places[i], err = at, m.mergeElement(l, i, at)
+			at, err = m.addElement(l, i)
 		}
-		if err != nil {
+		if l.places[i] = at; err != nil {
 			return err
 		}
 		m.at.Leave()
@@ -116,12 +117,12 @@ func (m *merger) mergeElement(l *lists, i, at int) error {
 // dropElements deletes the elements that the base has and the manifest lacks.
 func (m *merger) dropElements(l *lists) {
 	for i, id := range l.base.ids {
-		if l.manifest.at(id, i) >= 0 {
+		if l.manifest.find(id, i) != nil {
 			continue
 		}
 		l.drops = true
-		at := l.live.at(id, i)
-		if at < 0 {
+		at, inLive := l.live.index[id]
+		if !inLive {
 			continue
 		}
 		m.at.Enter(l.live.step(at))

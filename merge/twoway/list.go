@@ -6,31 +6,9 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-// list merges the manifest's list over live's.
+// list merges the manifest's list over live's, which is nil if live lacks the field.
 func (m *merger) list(manifest, live *node, place schema.Schema) (*node, error) {
 	place, err := m.schemaOfLists(place, manifest, live)
-	if err != nil {
-		return nil, err
-	}
-	strategy := place.Strategy()
-	if isAtomic(strategy) {
-		return manifest, nil
-	}
-	switch d, manifest, err := m.listDirectiveOf(manifest); {
-	case err != nil || d == deletes:
-		return nil, err
-	case d == replaces:
-		return m.elements(manifest, strategy, place.Element())
-	case strategy.List == schema.MergeSet:
-		return m.set(manifest, live)
-	default:
-		return m.keyed(manifest, live, strategy, place.Element())
-	}
-}
-
-// newList returns the manifest's list for a field that live lacks.
-func (m *merger) newList(manifest *node, place schema.Schema) (*node, error) {
-	place, err := m.schemaOfLists(place, manifest, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +20,16 @@ func (m *merger) newList(manifest *node, place schema.Schema) (*node, error) {
 	if err != nil || d == deletes {
 		return nil, err
 	}
-	return m.elements(manifest, strategy, place.Element())
+	if d == replaces {
+		live = nil
+	}
+	if strategy.List == schema.MergeSet {
+		return m.set(manifest, live)
+	}
+	if live == nil {
+		live = &node{Kind: '['}
+	}
+	return m.keyed(manifest, live, strategy, place.Element())
 }
 
 func isAtomic(strategy schema.Strategy) bool {
@@ -52,14 +39,6 @@ func isAtomic(strategy schema.Strategy) bool {
 // listOf returns the list of some elements, without those that were removed.
 func listOf(elements []member) *node {
 	return &node{Kind: '[', Children: slices.DeleteFunc(elements, func(c member) bool { return c.Node.IsAbsent() })}
-}
-
-// elements returns the manifest's list, which merges with nothing, without the elements that have $patch: delete.
-func (m *merger) elements(manifest *node, strategy schema.Strategy, place schema.Schema) (*node, error) {
-	if strategy.List == schema.MergeSet {
-		return m.members(manifest)
-	}
-	return m.keyed(manifest, &node{Kind: '['}, strategy, place)
 }
 
 // keyed merges lists of objects element by element.
@@ -125,10 +104,17 @@ func manifestFirst(merged []member, inLive int, pairs pairing) *node {
 	return listOf(list)
 }
 
-// set merges lists of scalars as ordered sets. 1 and "1" are the same member; the result has the later one.
+// set merges lists of scalars as ordered sets. 1 and "1" are the same member; the result has the later one. live is nil if it lacks
+// the field.
 func (m *merger) set(manifest, live *node) (*node, error) {
 	if err := m.checkMembers(manifest, inManifest); err != nil {
 		return nil, err
+	}
+	switch {
+	case live == nil && m.order == LiveFirst:
+		return manifest, nil
+	case live == nil:
+		return union(nil, manifest.Children), nil
 	}
 	if err := m.checkMembers(live, inLive); err != nil {
 		return nil, err
@@ -137,14 +123,6 @@ func (m *merger) set(manifest, live *node) (*node, error) {
 		return union(nil, slices.Concat(manifest.Children, live.Children)), nil
 	}
 	return union(live.Children, manifest.Children), nil
-}
-
-// members returns the manifest's set for a field that live lacks.
-func (m *merger) members(manifest *node) (*node, error) {
-	if err := m.checkMembers(manifest, inManifest); err != nil || m.order == LiveFirst {
-		return manifest, err
-	}
-	return union(nil, manifest.Children), nil
 }
 
 // union returns the list, followed by the members that it lacks.

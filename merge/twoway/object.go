@@ -5,7 +5,7 @@ import (
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
-// object merges the manifest's object over live's.
+// object merges the manifest's object over live's, without directives and nulls.
 func (m *merger) object(manifest, live *node, place schema.Schema) (*node, error) {
 	switch d, err := m.directiveOf(manifest); {
 	case err != nil || d == deletes:
@@ -15,14 +15,6 @@ func (m *merger) object(manifest, live *node, place schema.Schema) (*node, error
 	default:
 		return m.fields(manifest, live, place)
 	}
-}
-
-// newObject returns the manifest's object for a field that live lacks: without directives and nulls, at any depth.
-func (m *merger) newObject(manifest *node, place schema.Schema) (*node, error) {
-	if d, err := m.directiveOf(manifest); err != nil || d == deletes {
-		return nil, err
-	}
-	return m.fields(manifest, &node{Kind: '{'}, place)
 }
 
 // fields merges the manifest's fields over live's.

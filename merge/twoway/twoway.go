@@ -80,11 +80,16 @@ type merger struct {
 
 // over merges the manifest's value over live's, which is nil if live lacks the field.
 func (m *merger) over(manifest, live *node, place schema.Schema) (*node, error) {
+	isNew := live == nil || live.Kind == 'n'
 	switch {
-	case live == nil || live.Kind == 'n':
-		return m.added(manifest, place)
 	case manifest.Kind == 'n':
 		return nil, nil //nolint:nilnil // no value and no error
+	case manifest.Kind == '{' && isNew:
+		return m.object(manifest, &node{Kind: '{'}, place)
+	case manifest.Kind == '[' && isNew:
+		return m.list(manifest, nil, place)
+	case isNew:
+		return manifest, nil
 	case manifest.Kind == '{' && live.Kind == '{':
 		return m.object(manifest, live, place)
 	case manifest.Kind == '[' && live.Kind == '[':
@@ -93,20 +98,6 @@ func (m *merger) over(manifest, live *node, place schema.Schema) (*node, error) 
 		return nil, m.at.Wrong(inManifest, ErrWrongKind, "it is %s, and %s in live", manifest.Describe(), live.Describe())
 	case jsonnode.Equal(manifest, live):
 		return live, nil
-	default:
-		return manifest, nil
-	}
-}
-
-// added returns the manifest's value for a field that live lacks, or that the manifest replaces.
-func (m *merger) added(manifest *node, place schema.Schema) (*node, error) {
-	switch manifest.Kind {
-	case 'n':
-		return nil, nil //nolint:nilnil // no value and no error
-	case '{':
-		return m.newObject(manifest, place)
-	case '[':
-		return m.newList(manifest, place)
 	default:
 		return manifest, nil
 	}
