@@ -157,7 +157,7 @@ list-versions:
 # meanings of zero as well, the oracle, Helm 3, the match conditions, and whether the API server accepts the manifests. INSTALLED are
 # those that run on kind, where the installation is what matters. e2e-versions and e2e-kind SUITE=all run all tests.
 OLDEST := $(firstword $(OLDER))
-DECISIONS := Row TheOracle Helm3 MatchConditions ThreeMeanings Zero ReplicasLeftEmpty Units$$ ScalersOwn AScaler \
+DECISIONS := Row TheOracle Helm3 MatchConditions ThreeMeanings ReplicasLeftEmpty Units$$ ScalersOwn AScaler \
 	AppliersAre TheParentOf ACustomResource TheAPIServerAccepts
 INSTALLED := RowsOfTheDecisionTable Helm3 MatchConditions
 empty :=
