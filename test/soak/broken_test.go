@@ -24,14 +24,14 @@ type brokenBuild struct {
 // brokenBuilds are keyed by what the webhook does wrong. Some do it for a quarter of the reviews only.
 func brokenBuilds() map[string]brokenBuild {
 	const answered = "	answer = out.response(r.uid, patch)\n"
-	const operations = "slices.Concat(unguard, decided.Operations)"
+	const operations = "slices.Concat(unguard, out.decided.Operations)"
 	quarter := func(statement string) string { return answered + "	if r.uid[0] < '4' {\n" + statement + "\n	}\n" }
 	without := func(path string) string {
 		return "slices.DeleteFunc(" + operations + `, func(o merge.Operation) bool { return o.Path == "` + path + `" })`
 	}
 	return map[string]brokenBuild{
 		"it does not keep replicas that the manifest drops": {
-			"merge/table.go", `Keep, message: "{field}, no longer in the manifest"`, `Through, message: "{field}, no longer in the manifest"`,
+			"merge/table.go", `Keep, "{field}, no longer in the manifest"`, `Through, "{field}, no longer in the manifest"`,
 			"nobody said that the write is undecided",
 		},
 		"it drops a patch without a word":      {"webhook/handler.go", answered, quarter("answer.Patch, answer.PatchType = nil, nil"), "nobody said that the write is undecided"},
@@ -43,7 +43,7 @@ func brokenBuilds() map[string]brokenBuild {
 			"webhook/evaluate.go", operations, without("/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"),
 			".spec.replicas in last-applied: want",
 		},
-		"it does not keep fields of rules": {"merge/table.go", "controlled    = only(ownership.Autoscaler, ownership.Controller)", "controlled    = only(ownership.Autoscaler)", ".spec.revisionHistoryLimit: want"},
+		"it does not keep fields of rules": {"merge/table.go", "controlled    = []ownership.Owner{ownership.Autoscaler, ownership.Controller}", "controlled    = []ownership.Owner{ownership.Autoscaler}", ".spec.revisionHistoryLimit: want"},
 	}
 }
 
