@@ -41,6 +41,7 @@ func TestEveryErrorHasFileLineAndRemedy(t *testing.T) {
 		"a string instead of fields":                 {"rules:\n- {name: a, fields: [.a]}\n- name: b\n  fields: .spec.x\n", "line 6: rules[1].fields: is of type string; write a list"},
 		"a number instead of a name":                 {"rules:\n- name: 5\n  fields: [.a]\n", "line 4: rules[0].name: is of type number; write a string"},
 		"a boolean instead of a namespace":           {"rules:\n- name: a\n  fields: [.a]\n  namespaces:\n  - shop\n  - true\n", "line 8: rules[0].namespaces[1]: is of type bool; write a string"},
+		"namespaces of kinds outside namespaces":     {"rules:\n- name: a\n  kinds:\n  - {group: rbac.authorization.k8s.io, kind: ClusterRole}\n  fields: [.rules]\n  namespaces: [shop]\n", "line 8: rules[0].namespaces: objects of these kinds are in no namespace; delete it"},
 		"an object instead of a field":               {"rules:\n- name: a\n  fields:\n  - .a\n  - b: c\n", "line 7: rules[0].fields[1]: is of type object; write a string"},
 		"a string instead of a kind":                 {"rules:\n- name: a\n  kinds:\n  - Deployment\n", "line 6: rules[0].kinds[0]: is of type string; write an object"},
 		"an unknown field of a kind":                 {"rules:\n- name: a\n  kinds:\n  - kind: Deployment\n    version: v1\n", "line 7: rules[0].kinds[0].version: unknown field; correct or delete it"},

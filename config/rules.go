@@ -41,6 +41,11 @@ type RuleKind struct {
 	Kind  string `json:"kind"`
 }
 
+// isNamespaced reports whether handoff can act on objects of the kind in a namespace: of those outside, it acts on three kinds only.
+func (k RuleKind) isNamespaced() bool {
+	return !slices.Contains([]string{"CustomResourceDefinition", "APIService", "ClusterRole"}, k.Kind)
+}
+
 // Edits returns Edit, or its default.
 func (r Rule) Edits() ownership.Edit { return cmp.Or(ownership.Edit(r.Edit), ownership.EditKeep) }
 
@@ -75,6 +80,9 @@ func (r Rule) parse() (parsed ownership.Rule, err error) {
 			return parsed, inField(fmt.Sprintf("namespaces[%d]", i), err)
 		}
 	}
+	if len(r.Namespaces) > 0 && len(r.Kinds) > 0 && !slices.ContainsFunc(r.Kinds, RuleKind.isNamespaced) {
+		return parsed, inField("namespaces", errors.New("objects of these kinds are in no namespace; delete it"))
+	}
 	if parsed.Selector, err = metav1.LabelSelectorAsSelector(&r.Selector); err != nil {
 		return parsed, inField("selector", fmt.Errorf("%w; correct it", err))
 	}
@@ -82,10 +90,7 @@ func (r Rule) parse() (parsed ownership.Rule, err error) {
 		return parsed, inField("fields", errors.New("must not be empty; list at least one path"))
 	}
 	for i, field := range r.Fields {
-		pattern, err := ownership.ParsePattern(field)
-		if err == nil {
-			err = validateField(field, pattern)
-		}
+		pattern, err := ownership.ParseRuled(field)
 		if err == nil {
 			err = validateShape(field, pattern, r.Kinds)
 		}

@@ -9,8 +9,6 @@ import (
 	"unicode"
 
 	registration "k8s.io/api/admissionregistration/v1"
-
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // maxManagerLen is the maximum length of a field manager's name (k8s.io/apimachinery/pkg/apis/meta/v1/validation).
@@ -94,33 +92,4 @@ func validateKind(group, kind string) error {
 	default:
 		return nil
 	}
-}
-
-// validateField returns an error for a path that can never be in conflict, and for a path that matches a field that identifies
-// an object or records ownership.
-func validateField(text string, pattern ownership.Pattern) error {
-	switch first := pattern[0]; {
-	case !first.Wildcard && first.FieldName == nil:
-		return fmt.Errorf("%s begins with a list element, but an object is not a list; begin with a field, such as .spec", text)
-	case !first.Wildcard && *first.FieldName == "status":
-		return fmt.Errorf("%s is in status, which manifests do not set; delete the path", text)
-	case !first.Wildcard && *first.FieldName == "stringData":
-		return fmt.Errorf("%s is in stringData, which is never stored; write the key of .data", text)
-	case pattern.IsKey():
-		return fmt.Errorf("%s is a key of its list element, which identifies it; delete the path", text)
-	}
-	for _, identity := range ownership.IdentityPaths() {
-		if pattern.Matches(identity) {
-			return fmt.Errorf("%s matches %s, which a manifest cannot leave to a controller; use a path that does not match it",
-				text, identity)
-		}
-	}
-	if pattern.Matches(ownership.LastAppliedPath()) {
-		return fmt.Errorf("%s matches the last-applied configuration annotation, which records what was applied; "+
-			`list other annotations one by one, such as .metadata.annotations["example.com/team"]`, text)
-	}
-	if pattern.IsNeverKept() {
-		return fmt.Errorf("%s is set by the API server or by handoff itself, and never kept; delete the path", text)
-	}
-	return nil
 }

@@ -51,15 +51,46 @@ const maxErrors = 8
 // after one that closes nothing opens nothing.
 var pathInList = regexp.MustCompile(`(?:[^,\n\[\]]|\]\[?|\[(?:[^\]"]|"(?:[^"\\]|\\(?s:.))*"?)*\]?)+`)
 
-// ParseControllerFields parses the value of ControllerFieldsAnnotation: patterns separated by commas or line breaks. It returns
-// the patterns that parse, together with an error about the first few that do not.
+// ParseRuled parses a path of a rule. The error quotes the part that does not parse, or says why no rule can keep the field: a manifest
+// cannot leave it to a controller.
+func ParseRuled(text string) (Pattern, error) {
+	p, err := ParsePattern(text)
+	if err != nil {
+		return nil, err
+	}
+	literal, _ := p.Path()
+	identity := slices.IndexFunc(identityPaths, p.Matches)
+	switch first := p[0]; {
+	case !first.Wildcard && first.FieldName == nil:
+		err = errors.New("begins with a list element, but an object is not a list; begin with a field, such as .spec")
+	case isNamed(first.PathElement, "status"):
+		err = errors.New("is in status, which manifests do not set; delete the path")
+	case isNamed(first.PathElement, "stringData"):
+		err = errors.New("is in stringData, which is never stored; write the key of .data")
+	case p.isKey():
+		err = errors.New("is a key of its list element, which identifies it; delete the path")
+	case identity >= 0:
+		err = fmt.Errorf("matches %s, which a manifest cannot leave to a controller; use a path that does not match it", identityPaths[identity])
+	case p.Matches(LastAppliedPath()):
+		err = errors.New("matches the last-applied configuration annotation, which records what was applied; " +
+			`list other annotations one by one, such as .metadata.annotations["example.com/team"]`)
+	case len(literal) > 0 && isNeverKept(literal):
+		err = errors.New("is set by the API server or by handoff itself, and never kept; delete the path")
+	default:
+		return p, nil
+	}
+	return nil, fmt.Errorf("%s %w", shortened(strings.TrimSpace(text)), err)
+}
+
+// ParseControllerFields parses the value of ControllerFieldsAnnotation: patterns of a rule, separated by commas or line breaks. It returns
+// the valid ones, together with an error about the first few of the others.
 func ParseControllerFields(text string) (patterns []Pattern, err error) {
 	var errs []error
 	for _, part := range pathInList.FindAllString(text, -1) {
 		if strings.TrimSpace(part) == "" {
 			continue
 		}
-		if pattern, err := ParsePattern(part); err == nil {
+		if pattern, err := ParseRuled(part); err == nil {
 			patterns = append(patterns, pattern)
 		} else if len(errs) < maxErrors {
 			errs = append(errs, err)
@@ -101,8 +132,8 @@ func (p Pattern) Matches(path fieldpath.Path) bool {
 	return true
 }
 
-// IsKey reports whether the pattern matches a field that identifies its list element, which can be nested.
-func (p Pattern) IsKey() bool {
+// isKey reports whether the pattern matches a field that identifies its list element, which can be nested.
+func (p Pattern) isKey() bool {
 	name := ""
 	for i := len(p) - 1; i > 0 && p[i].FieldName != nil && !p[i].Wildcard; i-- {
 		name = strings.Trim(*p[i].FieldName+"."+name, ".")
@@ -111,12 +142,6 @@ func (p Pattern) IsKey() bool {
 		}
 	}
 	return false
-}
-
-// IsNeverKept reports whether no rule keeps any field that the pattern matches (isNeverKept).
-func (p Pattern) IsNeverKept() bool {
-	literal, _ := p.Path()
-	return len(literal) > 0 && isNeverKept(literal)
 }
 
 // isBroad reports whether the pattern matches the whole spec, in which every manifest sets fields.

@@ -162,6 +162,10 @@ func TestRulesAndAnnotationsMakeControllersOwners(t *testing.T) {
 			"spec,.spec.replicas", nil,
 			append([]string{`handoff: annotation controller-fields: path spec: at "spec": a dot is missing before a field name`}, kept...),
 		},
+		"an annotation with a path that no rule keeps": {
+			".status.replicas, .spec.replicas", nil,
+			append([]string{"handoff: annotation controller-fields: .status.replicas is in status, which manifests do not set; delete the path"}, kept...),
+		},
 		"an annotation broken for long": {
 			"a" + strings.Repeat("b", 300), nil,
 			[]string{("handoff: annotation controller-fields: path a" + strings.Repeat("b", 300))[:117] + "..."},
