@@ -120,7 +120,8 @@ func (n *namespace) applied(p *previewed, text []byte) map[string]any {
 	if len(p.Subject.Gaps) > 0 { // kubectl migrates the managedFields of client-side applies, including those of last-applied
 		delete(annotations, ownership.LastAppliedAnnotation)
 	}
-	if o.SetAnnotations(annotations); len(annotations) == 0 {
+	o.SetAnnotations(annotations)
+	if len(annotations) == 0 {
 		o.SetAnnotations(nil)
 	}
 	delete(o.Object, "status")
