@@ -198,7 +198,7 @@ func replicas(text []byte) (int64, error) {
 	if err != nil {
 		return 0, ErrNotAnInteger
 	}
-	return int64(n), nil //nolint:gosec // of 31 bits
+	return int64(n), nil
 }
 
 // decideFields decides on the other fields, and carries out all decisions. scale is the decision on the scale field.

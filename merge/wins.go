@@ -194,7 +194,7 @@ func (k *keeper) contradiction(f *decidedField, names []string) string {
 // k8s.io/kubernetes/pkg/apis/core/validation). other is the list of the one that the manifest sets.
 func (k *keeper) overLimit(f *decidedField, other string) string {
 	path, name := f.change.Field.Path, *f.node.Element.FieldName
-	counterpart := append(path[:len(path)-2:len(path)-2], fieldpath.FieldNameElement(other), path[len(path)-1])
+	counterpart := slices.Concat(path[:len(path)-2], fieldpath.Path{fieldpath.FieldNameElement(other), path[len(path)-1]})
 	kept, errKept := quantityOf(f.change.Field.Live)
 	set, errSet := quantityOf(k.write.Incoming.Value(counterpart))
 	compared := kept.Cmp(set)

@@ -94,7 +94,7 @@ func TestTheUnionsThatTheAPIServerRefuses(t *testing.T) {
 			t.Parallel()
 			for side, s := range u.sides() {
 				n := newNamespace(t, "")
-				want := n.fresh(after)
+				want := n.fresh(after, "web")
 				n.apply(before, s.args...)
 				r := n.run(after, append([]string{"apply", "-f", "-", "-o", "json"}, s.args...)...)
 				if r.err != nil {
@@ -141,7 +141,7 @@ func TestRow7ADefaultThatTheManifestContradictsIsCleared(t *testing.T) {
 				continue
 			}
 			cleared := applies(after).says("cleared ").check(func(s stage, _ result) {
-				if diff := gocmp.Diff(s.fresh(after), s.object().Object["spec"]); diff != "" {
+				if diff := gocmp.Diff(s.fresh(after, "fresh"), s.object().Object["spec"]); diff != "" {
 					s.Errorf("the spec (-fresh +cleared):\n%s", diff)
 				}
 				for _, e := range s.object().GetManagedFields() {
@@ -157,12 +157,12 @@ func TestRow7ADefaultThatTheManifestContradictsIsCleared(t *testing.T) {
 	}
 }
 
-// fresh returns the spec of a new object.
-func (n *namespace) fresh(manifest string) any {
+// fresh returns the spec of a new object with a name, which can be part of it, as in the labels of Jobs.
+func (n *namespace) fresh(manifest, name string) any {
 	n.Helper()
 	o := decoded(n, manifest)
 	o.SetNamespace(n.name)
-	o.SetName("fresh")
+	o.SetName(name)
 	if err := cluster.client.Create(n.Context(), o, client.DryRunAll); err != nil {
 		n.Fatal(err)
 	}
