@@ -36,24 +36,24 @@ type Change struct {
 }
 
 // changeOf decides on a contested field about which nothing else is known.
-func changeOf(field ownership.ContestedField, writer ownership.Writer) Change {
+func changeOf(field ownership.ContestedField, writer ownership.Writer) *Change {
 	return Change{Field: field, Writer: writer, Reason: field.Unmatched}.decided()
 }
 
 // decided returns the change with the decision.
-func (c Change) decided() Change {
+func (c Change) decided() *Change {
 	c.Decision = Lookup(c)
-	return c
+	return &c
 }
 
 // restores reports whether the patch has to give the field another value than the write.
-func (c Change) restores() bool {
+func (c *Change) restores() bool {
 	return c.Decision.Verdict == Keep || c.Decision.Verdict == Start || c.Decision.Verdict == Record
 }
 
 // Text returns the text about the decision, with the reason and the remedy. done is what was done, as "kept .spec.replicas=7", and
 // path the field's path. The text is in three parts, so that a caller can shorten the name in the middle.
-func (c Change) Text(done, path string) (before, name, after string) {
+func (c *Change) Text(done, path string) (before, name, after string) {
 	before, after, hasOwner := strings.Cut(string(c.Decision.message), "{owner}")
 	if hasOwner {
 		name = cmp.Or(c.Field.Owner.By, "an unnamed manager")

@@ -29,7 +29,7 @@ var (
 // Outcome is the result of the decisions on a write. The zero Outcome does not modify the write.
 type Outcome struct {
 	// Changes are the fields that do not get the value that the writer sent, and the fields to warn the writer about.
-	Changes []Change
+	Changes []*Change
 	// Operations are a JSON patch (RFC 6902) on the incoming object.
 	Operations []Operation
 	// InvalidPaths is the error about the paths in annotation ownership.ControllerFieldsAnnotation that do not parse and are
@@ -144,14 +144,15 @@ func contextOf(w ownership.Write, path fieldpath.Path, scaler ownership.Scaler) 
 
 // decideScale decides on the scale field. It returns at most one change, and ErrNotAnInteger unless the values are valid replicas, so that
 // warnings and Events quote nothing but numbers.
-func decideScale(w ownership.Write, context ownership.ObjectContext, scaler ownership.Scaler) ([]Change, error) {
-	c, ok := scaleChange(w, context, scaler)
+func decideScale(w ownership.Write, context ownership.ObjectContext, scaler ownership.Scaler) ([]*Change, error) {
+	facts, ok := scaleChange(w, context, scaler)
 	if !ok {
 		return nil, nil
 	}
-	incoming := string(c.Field.Incoming)
+	incoming := string(facts.Field.Incoming)
 	isDropped := incoming == "" || incoming == "null"
-	if c = c.decided(); !c.restores() && (c.Decision.Verdict != Warn || !c.Field.Changed()) {
+	c := facts.decided()
+	if !c.restores() && (c.Decision.Verdict != Warn || !c.Field.Changed()) {
 		return nil, nil
 	}
 	if _, err := replicas(c.Field.Live); err != nil {
@@ -160,7 +161,7 @@ func decideScale(w ownership.Write, context ownership.ObjectContext, scaler owne
 	if _, err := replicas(c.Field.Incoming); err != nil && !isDropped {
 		return nil, err
 	}
-	return []Change{c}, nil
+	return []*Change{c}, nil
 }
 
 // scaleChange returns the facts about the scale field; ok is false if there is nothing to decide.
@@ -203,7 +204,7 @@ func replicas(text []byte) (int64, error) {
 
 // decideFields decides on the other fields, and carries out all decisions. scale is the decision on the scale field.
 func decideFields(
-	w ownership.Write, context ownership.ObjectContext, scale []Change, meter ownership.Meter,
+	w ownership.Write, context ownership.ObjectContext, scale []*Change, meter ownership.Meter,
 ) (out Outcome, err error) {
 	w.Limit(meter)
 	defer func() {
@@ -243,7 +244,7 @@ func decideFields(
 
 // record returns the change of ownership.AppliedAnnotation, none if the write needs none. isRecorded reports whether it then has the values
 // that the manifest sets.
-func record(w ownership.Write, context ownership.ObjectContext) (changes []Change, isRecorded bool, err error) {
+func record(w ownership.Write, context ownership.ObjectContext) (changes []*Change, isRecorded bool, err error) {
 	text, changed, err := context.AppliedValues(w)
 	isRecorded = string(text) != ownership.NothingApplied
 	if err != nil || !changed {
@@ -251,11 +252,11 @@ func record(w ownership.Write, context ownership.ObjectContext) (changes []Chang
 	}
 	value, err := json.Marshal(string(text))
 	field := ownership.ContestedField{Path: ownership.AppliedPath(), Live: value}
-	return []Change{{Field: field, Decision: Decision{Verdict: Record}}}, isRecorded, err
+	return []*Change{{Field: field, Decision: Decision{Verdict: Record}}}, isRecorded, err
 }
 
 // removedBy returns the values of other managers that the write removes, other than those that are kept or reported already.
-func removedBy(w ownership.Write, context ownership.ObjectContext, decided []Change) (removed []Change, err error) {
+func removedBy(w ownership.Write, context ownership.ObjectContext, decided []*Change) (removed []*Change, err error) {
 	fields, err := context.RemovedFields(w)
 	if err != nil || len(fields) == 0 {
 		return nil, err
@@ -274,8 +275,8 @@ func removedBy(w ownership.Write, context ownership.ObjectContext, decided []Cha
 }
 
 // rewrite carries out the decisions, unless there is nothing to do but to warn. The outcome does not list fields that need no change.
-func rewrite(w ownership.Write, changes []Change) (Outcome, error) {
-	warnings := slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return c.Decision.Verdict != Warn })
+func rewrite(w ownership.Write, changes []*Change) (Outcome, error) {
+	warnings := slices.DeleteFunc(slices.Clone(changes), func(c *Change) bool { return c.Decision.Verdict != Warn })
 	if len(warnings) == len(changes) || takesOver(w) {
 		return Outcome{Changes: warnings}, nil
 	}

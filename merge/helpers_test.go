@@ -97,7 +97,7 @@ func writeOf(t *testing.T, fieldManager string, live, incoming stored) ownership
 // rewriteKeeping rewrites a write so that one field is kept.
 func rewriteKeeping(w ownership.Write, path fieldpath.Path) (merge.Outcome, error) {
 	field := ownership.ContestedField{Path: path, Live: w.Live.Value(path), Incoming: w.Incoming.Value(path)}
-	return merge.Rewrite(w, []merge.Change{{Field: field, Decision: merge.Decision{Verdict: merge.Keep}}})
+	return merge.Rewrite(w, []*merge.Change{{Field: field, Decision: merge.Decision{Verdict: merge.Keep}}})
 }
 
 func parsed(t *testing.T, text string) (ownership.Object, []ownership.Entry) {

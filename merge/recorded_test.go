@@ -47,7 +47,7 @@ func TestAWarningSaysThatANewValueWinsIfThatIsSo(t *testing.T) {
 
 // applyData applies a manifest that sets all keys of a ConfigMap to a value, after a controller of a rule has set them. record is
 // ownership.AppliedAnnotation of the live object.
-func applyData(t *testing.T, keys int, value, record string) (ownership.Object, []merge.Change) {
+func applyData(t *testing.T, keys int, value, record string) (ownership.Object, []*merge.Change) {
 	t.Helper()
 	data := func(value string) map[string]string {
 		data := map[string]string{}

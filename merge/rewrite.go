@@ -31,7 +31,7 @@ import (
 //
 // If the write changes nothing else, the result is the live object, byte for byte: the API server then stores nothing, and the
 // resourceVersion stays the same. The error is ownership.ErrManagedFields, ErrNotRestored, or that of a value that is not JSON.
-func Rewrite(w ownership.Write, changes []Change) (out Outcome, err error) {
+func Rewrite(w ownership.Write, changes []*Change) (out Outcome, err error) {
 	k := newKeeper(w, changes)
 	k.group()
 	operations := k.clearedValues()
@@ -76,7 +76,7 @@ type keeper struct {
 
 // decidedField is a field with a decision.
 type decidedField struct {
-	change Change
+	change *Change
 	node   *fieldtree.Node // nil for a path that is too long
 	atomic *fieldtree.Node // the atomic field that contains it, nil if there is none
 	// top is that of the piece that restores it, nil if it is not restored: the manifest wins, or has removed what the field is in.
@@ -103,7 +103,7 @@ func (p *piece) inside() *fieldtree.Node {
 	return atomic
 }
 
-func newKeeper(w ownership.Write, changes []Change) *keeper {
+func newKeeper(w ownership.Write, changes []*Change) *keeper {
 	k := &keeper{write: w, tree: &fieldtree.Tree{}, sizes: map[*fieldtree.Node]int{}}
 	for _, c := range changes {
 		f := &decidedField{change: c}
@@ -131,7 +131,9 @@ func (k *keeper) group() {
 			f.top, reason = k.topOf(f)
 		}
 		if reason != "" {
-			f.change.Decision.Verdict, f.change.Decision.message, f.change.Reason = ManifestWins, manifestWins, reason
+			wins := *f.change
+			wins.Decision.Verdict, wins.Decision.message, wins.Reason = ManifestWins, manifestWins, reason
+			f.change = &wins
 		}
 		if f.top == nil {
 			continue

@@ -103,16 +103,16 @@ func TestRewriteCountsARecordAgainstTheSizeOfAnnotations(t *testing.T) {
 	field := func(path fieldpath.Path, of string) ownership.ContestedField {
 		return ownership.ContestedField{Path: path, Unit: of == "k", Live: []byte(quoted(strings.Repeat(of, 200)))}
 	}
-	record := merge.Change{Field: field(ownership.AppliedPath(), "r"), Decision: merge.Decision{Verdict: merge.Record}}
-	kept := merge.Change{Field: field(fieldpath.MakePathOrDie("metadata", "annotations", "b"), "k"), Decision: merge.Decision{Verdict: merge.Keep}}
+	record := &merge.Change{Field: field(ownership.AppliedPath(), "r"), Decision: merge.Decision{Verdict: merge.Record}}
+	kept := &merge.Change{Field: field(fieldpath.MakePathOrDie("metadata", "annotations", "b"), "k"), Decision: merge.Decision{Verdict: merge.Keep}}
 	for sentence, c := range map[string]struct {
-		changes []merge.Change
+		changes []*merge.Change
 		left    int // for the annotations, besides a large one
 		want    []string
 	}{
-		"both fit":                {[]merge.Change{kept, record}, 1000, []string{"/metadata/annotations/b", "/metadata/annotations/ownership-handoff.io~1applied-values"}},
-		"the kept one fits alone": {[]merge.Change{kept}, 300, []string{"/metadata/annotations/b"}},
-		"only the record fits":    {[]merge.Change{kept, record}, 300, []string{"/metadata/annotations/ownership-handoff.io~1applied-values"}},
+		"both fit":                {[]*merge.Change{kept, record}, 1000, []string{"/metadata/annotations/b", "/metadata/annotations/ownership-handoff.io~1applied-values"}},
+		"the kept one fits alone": {[]*merge.Change{kept}, 300, []string{"/metadata/annotations/b"}},
+		"only the record fits":    {[]*merge.Change{kept, record}, 300, []string{"/metadata/annotations/ownership-handoff.io~1applied-values"}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			of := func(more string) ownership.Object {

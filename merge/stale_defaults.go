@@ -110,14 +110,14 @@ func (s staleDefault) appendTo(found []Contradiction, path fieldpath.Path, union
 
 // stale returns the defaults to clear because an applier's manifest contradicts them (row 7). A member that a manifest or a manager
 // has declared is not cleared: the API server rejects the write. Nor is one that the write itself has changed.
-func stale(w ownership.Write) (found []Change) {
+func stale(w ownership.Write) (found []*Change) {
 	for _, c := range Contradictions(w) {
 		if w.Manifests.On(c.Choice).Manifest != ownership.Sets || !w.Manifests.Defaulted(c.Member, w.LiveEntries) {
 			continue
 		}
-		change := Change{Field: ownership.ContestedField{Path: c.Member}, Writer: w.Sender.Writer, Choice: c.By}
-		change.Contradicted = bytes.Equal(w.Live.Value(c.Member), w.Incoming.Value(c.Member))
-		if change = change.decided(); change.Decision.Verdict == Clear {
+		facts := Change{Field: ownership.ContestedField{Path: c.Member}, Writer: w.Sender.Writer, Choice: c.By}
+		facts.Contradicted = bytes.Equal(w.Live.Value(c.Member), w.Incoming.Value(c.Member))
+		if change := facts.decided(); change.Decision.Verdict == Clear {
 			found = append(found, change)
 		}
 	}

@@ -103,7 +103,7 @@ func TestRewriteClearsFieldsAndTheirManagers(t *testing.T) {
 	}
 	write := ownership.Write{Live: incoming, Incoming: incoming, LiveEntries: managed, IncomingEntries: managed}
 	rollingUpdate := fieldpath.MakePathOrDie("spec", "updateStrategy", "rollingUpdate")
-	rewritten, err := merge.Rewrite(write, []merge.Change{{Field: ownership.ContestedField{Path: rollingUpdate}, Decision: merge.Decision{Verdict: merge.Clear}}})
+	rewritten, err := merge.Rewrite(write, []*merge.Change{{Field: ownership.ContestedField{Path: rollingUpdate}, Decision: merge.Decision{Verdict: merge.Clear}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ type expectation struct {
 	want           merge.Decision
 }
 
-func (e expectation) covers(c merge.Change) bool {
+func (e expectation) covers(c *merge.Change) bool {
 	f := c.Field
 	return e.starts == c.Starts && has(e.contradicted, c.Contradicted) && has(e.owners, f.Owner.Kind) && has(e.writers, c.Writer) &&
 		has(e.manifest, f.Declared.Manifest) && has(e.base, f.Declared.Base) && has(e.scale, f.Scale) && has(e.removed, f.Removed) &&
@@ -211,7 +211,7 @@ func TestLookupFollowsTheDecisionTable(t *testing.T) {
 			t.Fatalf("%s: want one sentence about it, got %q", text(f), sentences)
 		}
 		covered[sentences[0]]++
-		if diff := cmp.Diff(table[sentences[0]].want, withoutWords(merge.Lookup(f)), cmpopts.IgnoreUnexported(merge.Decision{})); diff != "" {
+		if diff := cmp.Diff(table[sentences[0]].want, withoutWords(merge.Lookup(*f)), cmpopts.IgnoreUnexported(merge.Decision{})); diff != "" {
 			t.Errorf("%s\n%s (-want +got):\n%s", sentences[0], text(f), diff)
 		}
 	}
@@ -231,7 +231,7 @@ func withoutWords(d merge.Decision) merge.Decision {
 func TestRowNames(t *testing.T) {
 	got := map[int][]string{}
 	for f := range everyField() {
-		d := merge.Lookup(f)
+		d := merge.Lookup(*f)
 		if !slices.Contains(got[d.Row], d.Name) {
 			got[d.Row] = append(got[d.Row], d.Name)
 		}
@@ -250,15 +250,15 @@ func TestRowNames(t *testing.T) {
 }
 
 // everyField yields every combination of what the decision table looks at.
-func everyField() func(yield func(merge.Change) bool) {
-	return func(yield func(merge.Change) bool) {
+func everyField() func(yield func(*merge.Change) bool) {
+	return func(yield func(*merge.Change) bool) {
 		for _, owner := range owners {
 			for _, writer := range writers {
 				for _, manifest := range declarations {
 					for _, base := range declarations {
 						for flags := range 1 << 10 {
 							is := func(bit int) bool { return flags>>bit&1 != 0 }
-							if !yield(merge.Change{
+							if !yield(&merge.Change{
 								Field: ownership.ContestedField{
 									Owner: ownership.FieldOwner{Kind: owner}, Declared: ownership.Declared{Manifest: manifest, Base: base},
 									Scale: is(0), Unit: is(1), Removed: is(2), Edited: is(3),
@@ -276,7 +276,7 @@ func everyField() func(yield func(merge.Change) bool) {
 	}
 }
 
-func text(c merge.Change) string {
+func text(c *merge.Change) string {
 	f := c.Field
 	return fmt.Sprintf("owner %s, writer %d, manifest %d, base %d, scale field %t, starts %t, contradicted %t, removed %t, off at 0 %t, unit %t, to one %t, edited %t",
 		f.Owner.Kind, c.Writer, f.Declared.Manifest, f.Declared.Base, f.Scale, c.Starts, c.Contradicted, f.Removed, c.OffAtZero, f.Unit, c.ToOne, f.Edited)

@@ -56,7 +56,7 @@ func (out outcome) warnings() []string {
 }
 
 // firstOf returns the texts of the first changes and, if there are more than a maximum, a text about the number of the others.
-func firstOf(changes []merge.Change, most int, text func(merge.Change) string, more func(others int) string) []string {
+func firstOf(changes []*merge.Change, most int, text func(*merge.Change) string, more func(others int) string) []string {
 	var texts []string
 	for i, c := range changes {
 		if i == most {
@@ -68,8 +68,8 @@ func firstOf(changes []merge.Change, most int, text func(merge.Change) string, m
 }
 
 // grouped returns the changes by a name.
-func grouped(changes []merge.Change, nameOf func(merge.Change) string) map[string][]merge.Change {
-	groups := map[string][]merge.Change{}
+func grouped(changes []*merge.Change, nameOf func(*merge.Change) string) map[string][]*merge.Change {
+	groups := map[string][]*merge.Change{}
 	for _, c := range changes {
 		groups[nameOf(c)] = append(groups[nameOf(c)], c)
 	}
@@ -82,7 +82,7 @@ func moreFields(others int) string { return strconv.Itoa(others) + " more fields
 // the others.
 func (out outcome) auditAnnotations() map[string]string {
 	annotations := map[string]string{}
-	for name, changes := range grouped(out.decided.Changes, func(c merge.Change) string { return c.Decision.Name }) {
+	for name, changes := range grouped(out.decided.Changes, func(c *merge.Change) string { return c.Decision.Name }) {
 		annotations[name] = strings.Join(firstOf(changes, maxRecorded, out.record, moreFields), "; ")
 	}
 	return annotations

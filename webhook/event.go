@@ -38,7 +38,7 @@ func (h *Handler) recordEvents(w ownership.Write, out outcome) {
 	if !ok {
 		return
 	}
-	changes := grouped(out.decided.Changes, func(c merge.Change) string { return out.effect(c).event })
+	changes := grouped(out.decided.Changes, func(c *merge.Change) string { return out.effect(c).event })
 	delete(changes, "")
 	for _, reason := range slices.Sorted(maps.Keys(changes)) {
 		if !h.eventLimit.allow(w.Namespace, time.Now()) {
@@ -59,9 +59,9 @@ func (h *Handler) optedIn(namespace string) bool {
 }
 
 // eventNote returns the first changes, and the number of the others.
-func (h *Handler) eventNote(w ownership.Write, out outcome, changes []merge.Change) string {
+func (h *Handler) eventNote(w ownership.Write, out outcome, changes []*merge.Change) string {
 	autoscaler := h.Cluster.Scaler(w.Namespace, w.Kind.Group, w.Kind.Kind, w.Name).Name
-	text := func(c merge.Change) string { return out.eventText(c, autoscaler) }
+	text := func(c *merge.Change) string { return out.eventText(c, autoscaler) }
 	more := func(others int) string {
 		return "and " + strconv.Itoa(others) + " more (" + strconv.Itoa(len(changes)) + " fields)"
 	}
@@ -70,7 +70,7 @@ func (h *Handler) eventNote(w ownership.Write, out outcome, changes []merge.Chan
 
 // eventText is record without text that the sender of the review can choose, such as names of managers and values that are not
 // integers. The autoscaler is the one in the informer's cache.
-func (out outcome) eventText(c merge.Change, autoscaler string) string {
+func (out outcome) eventText(c *merge.Change, autoscaler string) string {
 	owner := ownership.FieldOwner{Kind: c.Field.Owner.Kind}
 	if c.Field.Owner.By == autoscaler {
 		owner.By = autoscaler

@@ -62,7 +62,7 @@ func (m *Metrics) reviewed(out outcome) {
 	m.reviews.WithLabelValues(result).Inc()
 }
 
-func (m *Metrics) decided(c merge.Change, mode ownership.Mode) {
+func (m *Metrics) decided(c *merge.Change, mode ownership.Mode) {
 	m.decisions.WithLabelValues(c.Decision.Name, string(mode), c.Field.Owner.Kind.String(), string(c.Decision.Verdict)).Inc()
 }
 

@@ -18,7 +18,7 @@ const shortName = 16
 
 // warning returns the text for the writer: the field, the kept value, its owner, and what to do. If it is too long, the end
 // of the owner's name is cut first, then the value, then the front of the path.
-func (out outcome) warning(c merge.Change) string {
+func (out outcome) warning(c *merge.Change) string {
 	path, value := c.Field.Path.String(), out.shortValue(c)
 	if out.overlong(c, path, value) > 0 {
 		value = ""
@@ -31,21 +31,21 @@ func (out outcome) warning(c merge.Change) string {
 }
 
 // overlong returns by how many bytes a warning is too long, even with a short name.
-func (out outcome) overlong(c merge.Change, path, value string) int {
+func (out outcome) overlong(c *merge.Change, path, value string) int {
 	before, name, after := out.words(c, path, value)
 	return len(protocol.WarningPrefix) + len(before) + min(len(name), shortName) + len(after) - warningLimit
 }
 
 // isHeldBack reports whether the manifest sets replicas that an autoscaler keeps it from changing. If the same commit deletes the
 // autoscaler, the apply comes first.
-func isHeldBack(c merge.Change) bool {
+func isHeldBack(c *merge.Change) bool {
 	f := c.Field
 	isKept := f.Scale && f.Owner.Kind == ownership.Autoscaler && c.Decision.Verdict == merge.Keep
 	return isKept && f.Declared.Manifest == ownership.Sets && f.Changed() && !c.OffAtZero
 }
 
 // words returns the warning in three parts: before the owner's name, the name, and after it.
-func (out outcome) words(c merge.Change, path, value string) (before, name, after string) {
+func (out outcome) words(c *merge.Change, path, value string) (before, name, after string) {
 	before, name, after = c.Text(out.effect(c).did+" "+path+value, path)
 	verdict := c.Decision.Verdict
 	if out.mode != ownership.ModeEnforce && verdict != merge.Warn && verdict != merge.Removed {
@@ -66,7 +66,7 @@ var effects = map[merge.Verdict]struct{ enforce, warn effect }{
 	merge.Warn:         {effect{did: "allowed"}, effect{did: "allowed"}},
 }
 
-func (out outcome) effect(c merge.Change) effect {
+func (out outcome) effect(c *merge.Change) effect {
 	effects := effects[c.Decision.Verdict]
 	if out.mode == ownership.ModeEnforce {
 		return effects.enforce
@@ -76,7 +76,7 @@ func (out outcome) effect(c merge.Change) effect {
 
 // shortValue returns "=" and the kept value if it is short. The response contains the whole object, so the writer learns nothing
 // new; logs, Events and audit annotations never contain values of other fields than the scale field.
-func (out outcome) shortValue(c merge.Change) string {
+func (out outcome) shortValue(c *merge.Change) string {
 	value := string(c.Field.Live)
 	if out.secret || c.Decision.Verdict == merge.ManifestWins || len(value) > 20 || value == "" || value[0] == '{' || value[0] == '[' {
 		return ""
@@ -85,12 +85,12 @@ func (out outcome) shortValue(c merge.Change) string {
 }
 
 // record returns the decision for the audit log and the webhook's log.
-func (out outcome) record(c merge.Change) string {
+func (out outcome) record(c *merge.Change) string {
 	return out.sentence(c, c.Field.Path.String(), c.Field.Owner, func(value string) string { return cmp.Or(value, "none") })
 }
 
 // sentence returns what was done to a field, with the values of replicas.
-func (out outcome) sentence(c merge.Change, path string, of ownership.FieldOwner, count func(string) string) string {
+func (out outcome) sentence(c *merge.Change, path string, of ownership.FieldOwner, count func(string) string) string {
 	owner, values := of.Kind.String(), ""
 	if of.By != "" {
 		owner = of.By + " (" + owner + ")"

@@ -45,8 +45,8 @@ func (t *trial) fill() error {
 	if err != nil {
 		return err
 	}
-	for i := range t.decided.Changes {
-		t.addDecided(&t.decided.Changes[i], differences)
+	for _, c := range t.decided.Changes {
+		t.addDecided(c, differences)
 	}
 	for _, path := range differences {
 		t.addDifference(path)
