@@ -190,6 +190,22 @@ func TestEditApplyWithoutARecord(t *testing.T) {
 	play(t, all)
 }
 
+// TestNullUnderARule verifies row 8: null of a client-side apply clears no field of a controller, whatever the rule says of edits. What it
+// clears otherwise is the applier's again.
+func TestNullUnderARule(t *testing.T) {
+	t.Parallel()
+	null := applies(requesting("null"))
+	inField := strings.Replace(requesting("10m"), "metadata:", "metadata:\n  annotations: {"+ownership.ControllerFieldsAnnotation+`: ".spec.template.spec.containers[*].resources"}`, 1)
+	play(t, map[string]scenario{
+		"edit: apply": {ruled: true, steps: []step{
+			applies(requesting("10m")), resizedBy("vpa"), null.value(cpu, "50m").twice(), requested("20m", "20m"), null.value(cpu, ""),
+		}},
+		"edit: keep": {ruled: true, steps: []step{
+			applies(inField), resizedBy("my-operator"), applies(strings.Replace(inField, "cpu: 10m", "cpu: null", 1)).value(cpu, "50m").twice(),
+		}},
+	})
+}
+
 // untilDryRun waits until a dry run of an apply has a value.
 func untilDryRun(manifest, path, want string) step {
 	return step{do: func(s stage) (r result) {
