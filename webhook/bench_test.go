@@ -17,7 +17,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	"github.com/ownership-handoff/handoff/internal/race"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -42,18 +41,15 @@ func BenchmarkHandler(b *testing.B) {
 
 // TestRulesForOtherKindsCostNothing counts allocations, which are the same however busy the machine is.
 func TestRulesForOtherKindsCostNothing(t *testing.T) {
-	if race.Enabled {
-		t.Skip("the race detector has costs of its own: make test runs this test without it")
-	}
 	handoff, body := recordedServer(t, "large-kept")
 	cost := func() float64 { return testing.AllocsPerRun(20, func() { post(handoff, string(body)) }) }
 	without := cost()
 	handoff.Rules = rulesFor(t, 200, "Kind%d")
-	if with := cost(); with > 1.02*without {
-		t.Errorf("%.0f allocations with 200 rules, %.0f without: want at most 1.02 times", with, without)
+	if with := cost(); with > 1.05*without {
+		t.Errorf("%.0f allocations with 200 rules, %.0f without: want at most 1.05 times", with, without)
 	}
 	handoff.Rules = rulesFor(t, 200, "Deployment")
-	if with := cost(); with < 1.02*without {
+	if with := cost(); with < 1.05*without {
 		t.Errorf("%.0f allocations with 200 rules for the kind of the object, %.0f without: the test sees no rule", with, without)
 	}
 }
