@@ -4,13 +4,7 @@ import (
 	"encoding/base64"
 	"os"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
@@ -107,53 +101,6 @@ func TestTheConfigurationIsFollowed(t *testing.T) {
 	if got := n.jsonpath(".spec.minReadySeconds"); got != "9" {
 		t.Errorf("with a broken file, the rule keeps minReadySeconds %s, want 9", got)
 	}
-}
-
-// TestNoWriteIsLostWhileTheConfigurationChanges sends dry runs all the time while the file changes. All valid files have the rule,
-// which the suite's webhook does not have.
-func TestNoWriteIsLostWhileTheConfigurationChanges(t *testing.T) {
-	t.Parallel()
-	n := newNamespace(t, "enforce")
-	file, webhook := n.configured(ruleFor(".spec.minReadySeconds"))
-	n.apply(with("minReadySeconds: 3", deployment("3", "app:1")))
-	n.kubectl("patch", "deployment", "web", "--field-manager=my-operator", "-p", `{"spec":{"minReadySeconds":9}}`)
-	n.eventually("the API server calls the webhook with the rule", func() bool { return n.keepsNine() })
-	var writes, lost atomic.Int64
-	var writers sync.WaitGroup
-	end := time.Now().Add(10 * time.Second)
-	for range 4 {
-		writers.Go(func() {
-			for time.Now().Before(end) {
-				writes.Add(1)
-				if !n.keepsNine() {
-					lost.Add(1)
-				}
-			}
-		})
-	}
-	rule := ruleFor(".spec.minReadySeconds")
-	files := []string{rule + "imperative: {add: [me]}\n", "{", rule, rule + "scalers: []\n"}
-	for i := 0; time.Now().Before(end); i++ {
-		n.rewrite(file, files[i%len(files)])
-		time.Sleep(1100 * time.Millisecond) // a webhook checks its file every second
-	}
-	writers.Wait()
-	if reloads := strings.Count(webhook.Log(), "configuration loaded"); lost.Load() > 0 || reloads < 3 {
-		t.Errorf("%d of %d writes lost the field during %d reloads", lost.Load(), writes.Load(), reloads)
-	}
-	t.Logf("%d writes", writes.Load())
-}
-
-// keepsNine reports whether a dry run of a server-side apply keeps minReadySeconds.
-func (n *namespace) keepsNine() bool {
-	o := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web", "namespace": n.name},
-		"spec": map[string]any{"minReadySeconds": int64(3), "revisionHistoryLimit": int64(5)},
-	}}
-	//nolint:staticcheck // the object is unstructured
-	err := cluster.client.Patch(n.Context(), o, client.Apply, client.FieldOwner("probe"), client.ForceOwnership, client.DryRunAll)
-	seconds, _, _ := unstructured.NestedInt64(o.Object, "spec", "minReadySeconds")
-	return err == nil && seconds == 9
 }
 
 // rewrite replaces a file, as the kubelet does in a mounted ConfigMap.

@@ -1,15 +1,10 @@
 package e2e_test
 
 import (
-	"errors"
-	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	admissionv1 "k8s.io/api/admission/v1"
 )
 
 // TestGracefulShutdownLosesNoRequest sends the requests that API servers send: requests on new connections after SIGTERM, which
@@ -55,48 +50,4 @@ func TestGracefulShutdownLosesNoRequest(t *testing.T) {
 	if !strings.Contains(s.process.Log(), "drained: all requests completed") {
 		t.Errorf("unexpected log:\n%s", tail(s.process.Log()))
 	}
-}
-
-// TestLoadShedding sends large reviews concurrently to a webhook that processes one at a time.
-func TestLoadShedding(t *testing.T) {
-	t.Parallel()
-	s := startServer(newNamespace(t, "enforce"), cluster.Plane.Kubeconfig, "--max-in-flight=1")
-	s.ready()
-	large := strings.Replace(aReview, `"replicas":1`, `"replicas":1,"list":[`+strings.Repeat("1,", 1<<20)+"1]", 1)
-	shed := 0
-	s.eventually("a review is shed", func() bool {
-		for _, response := range s.together(large, 10) {
-			if response.Warnings == nil {
-				continue
-			}
-			shed++
-			if !response.Allowed || response.UID != "u" || len(response.Patch) > 0 || strings.Join(response.Warnings, "\n") !=
-				"handoff: skipped, too many reviews in flight: the write was not modified" {
-				t.Errorf("beyond the limit: got %+v", response)
-			}
-		}
-		return shed > 0
-	})
-	if !s.metric(fmt.Sprintf(`handoff_failed_open_total{reason="shed"} %d`, shed)) {
-		t.Errorf("the metrics do not count %d", shed)
-	}
-	s.eventually("none is in flight", func() bool { return s.metric("handoff_reviews_in_flight 0") })
-	if response, err := s.review(); err != nil || response.Warnings != nil {
-		t.Errorf("after the reviews in flight: got %+v, %v", response, err)
-	}
-}
-
-// together posts a review several times concurrently, and returns the responses.
-func (s *server) together(body string, times int) []*admissionv1.AdmissionResponse {
-	s.Helper()
-	responses, errs := make([]*admissionv1.AdmissionResponse, times), make([]error, times)
-	var group sync.WaitGroup
-	for i := range times {
-		group.Go(func() { responses[i], errs[i] = s.post(body) })
-	}
-	group.Wait()
-	if err := errors.Join(errs...); err != nil {
-		s.Fatal(err)
-	}
-	return responses
 }

@@ -217,31 +217,6 @@ func TestAnAppliedScaleField(t *testing.T) {
 	play(t, all, serverSide()...)
 }
 
-func TestAVersionWithoutAScaleSubresource(t *testing.T) {
-	t.Parallel()
-	withWidgets(t)
-	const kind = "widgets.v1.e2e.example.com"
-	old := func(spec string) string { return widget("v1alpha1", spec) }
-	playBy(t, bothSides(), map[string]scenario{
-		"under an autoscaler": {kind: kind, steps: []step{
-			applies(old("{replicas: 3, other: 1}")),
-			widgetAutoscaledTo7(),
-			applies(old("{replicas: 3, other: 1}")).replicas(7).says("kept .spec.replicas=7"),
-			applies(old("{replicas: 4, other: 2}")).replicas(7),
-			applies(old("{other: 2}")).replicas(7),
-		}},
-		"dropped after kubectl scale": {kind: kind, steps: []step{
-			applies(old("{replicas: 3, other: 1}")),
-			runs("scale", kind, "web", "--replicas=7"),
-			applies(old("{other: 1}")).replicas(7),
-		}},
-		"dropped by its only manager": {kind: kind, steps: []step{
-			applies(old("{replicas: 3, other: 1}")),
-			applies(old("{other: 1}")).replicas(3),
-		}},
-	})
-}
-
 const (
 	toOne    = ".spec.replicas goes from 7 to 1; if the manifest only dropped it, use kubectl scale to restore it"
 	dropped7 = "kept .spec.replicas=7, no longer in the manifest; use an HPA or kubectl scale"
@@ -365,60 +340,6 @@ func TestAScalerThatIsBeingDeletedOwnsNothing(t *testing.T) {
 			knows(false),
 			applies(deployment("3", "app:2")).replicas(3).warns(),
 			runs("patch", "hpa", "web", "--type=merge", "-p", `{"metadata":{"finalizers":null}}`),
-		}},
-	})
-}
-
-// TestAppliersInTurn verifies that a keep leaves every managedFields entry but the sender's own as it was.
-func TestAppliersInTurn(t *testing.T) {
-	t.Parallel()
-	argo := func(manifest string) step { return applies(manifest, "--field-manager=argocd-controller") }
-	flux := func(manifest string) step {
-		return did(func(n *namespace) { n.appliedBy("kustomize-controller", string(jsonOf(n, manifest))) })
-	}
-	kubectl := func(manifest string) step { return applies(manifest, serverSide()...) }
-	entriesStay := func(sender string, p step) step {
-		return step{do: func(s stage) result {
-			s.Helper()
-			others := func() []string {
-				return slices.DeleteFunc(s.fieldManagers(), func(name string) bool { return name == sender })
-			}
-			want := others()
-			r := p.do(s)
-			if diff := cmp.Diff(want, others()); diff != "" {
-				s.Errorf("managers of .spec.replicas other than %s (-before +after):\n%s", sender, diff)
-			}
-			return r
-		}}
-	}
-	play(t, map[string]scenario{
-		"kubectl server-side, Argo CD, kubectl server-side": {steps: []step{
-			kubectl(deployment("3", "app:1")), argo(deployment("3", "app:1")),
-			kubectl(deployment("", "app:1")).replicas(3),
-		}},
-		"kubectl server-side, Argo CD with other replicas, kubectl server-side": {steps: []step{
-			kubectl(deployment("3", "app:1")), argo(deployment("4", "app:1")),
-			kubectl(deployment("", "app:1")).replicas(4), kubectl(deployment("", "app:2")).replicas(4),
-		}},
-		"kubectl server-side, Argo CD, Flux": {steps: []step{
-			kubectl(deployment("3", "app:1")), argo(deployment("4", "app:1")),
-			entriesStay("kustomize-controller/Apply", flux(deployment("", "app:1"))).replicas(4),
-		}},
-		"Flux, Argo CD, Flux": {steps: []step{
-			flux(deployment("3", "app:1")), argo(deployment("4", "app:1")), argo(deployment("3", "app:1")),
-			flux(deployment("3", "app:1")),
-			entriesStay("kustomize-controller/Apply", flux(deployment("", "app:1"))).replicas(3),
-		}},
-		"Argo CD, Flux, Argo CD": {steps: []step{
-			argo(deployment("3", "app:1")), flux(deployment("3", "app:1")),
-			entriesStay("argocd-controller/Update", argo(deployment("", "app:1"))).replicas(3),
-			entriesStay("kustomize-controller/Apply", flux(deployment("", "app:1"))).replicas(3),
-		}},
-		"kubectl, Argo CD, Flux without replicas": {steps: []step{
-			applies(deployment("3", "app:1")), argo(deployment("4", "app:1")), flux(deployment("4", "app:1")),
-			entriesStay("kustomize-controller/Apply", flux(deployment("", "app:1"))).replicas(4),
-			entriesStay("argocd-controller/Update", argo(deployment("", "app:1"))).replicas(4),
-			entriesStay("kubectl-client-side-apply/Update", applies(deployment("", "app:1"))).replicas(4),
 		}},
 	})
 }

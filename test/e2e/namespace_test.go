@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -27,21 +26,13 @@ type namespace struct {
 	*testing.T
 	name string
 	kind string // of the object web, in the syntax of kubectl
-	// silent turns off previews, so that only the commands of the test reach the API server.
-	silent bool
 }
 
 // newNamespace creates a namespace with the mode annotation, or without it if mode is empty.
 func newNamespace(t *testing.T, mode string) *namespace {
 	t.Helper()
-	return &namespace{
-		T: t, name: objects.NewNamespace(t, cluster.client, "e2e-", mode), kind: "deployment", silent: !isPreviewed.MatchString(t.Name()),
-	}
+	return &namespace{T: t, name: objects.NewNamespace(t, cluster.client, "e2e-", mode), kind: "deployment"}
 }
-
-// isPreviewed matches the tests that compare each apply with its preview: those of the decision table and of the units.
-// TestGeneratedPreviewsMatchKubectlApply in test/plugin compares others.
-var isPreviewed = regexp.MustCompile(`Rows?[A-Z1-9]|Units|Preview`)
 
 // newAutoscaled creates a namespace in mode enforce, with a Deployment that was applied with three replicas and that an autoscaler
 // has scaled to 7. The arguments are those of the apply.
@@ -85,10 +76,6 @@ func (n *namespace) run(stdin string, args ...string) result {
 
 func (n *namespace) runAs(env []string, stdin string, args ...string) result {
 	n.Helper()
-	previewed := n.preview(stdin, args)
-	if previewed != nil && !slices.Contains(args, "-o") {
-		args = append(args, "-o", "json")
-	}
 	ctx := context.WithoutCancel(n.Context()) // which ends before the functions of Cleanup are called
 	cmd := exec.CommandContext(ctx, cluster.Plane.Kubectl, append([]string{"--namespace", n.name}, args...)...)
 	cmd.Env = append(os.Environ(), env...)
@@ -99,11 +86,7 @@ func (n *namespace) runAs(env []string, stdin string, args ...string) result {
 	if args[0] != "get" || err != nil {
 		n.Logf("kubectl %s: %v\n%s%s", strings.Join(args, " "), err, stdout.String(), stderr.String())
 	}
-	r := result{stdout: stdout.String(), stderr: stderr.String(), err: err}
-	if previewed != nil {
-		n.compared(previewed, r)
-	}
-	return r
+	return result{stdout: stdout.String(), stderr: stderr.String(), err: err}
 }
 
 // kubectl runs a command that must succeed.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,9 +39,7 @@ var cluster struct {
 		once    sync.Once
 		webhook *handofftest.Webhook
 	}
-	// previewed counts the applies that were compared with kubectl handoff preview.
-	previewed atomic.Int64
-	stop      func() error
+	stop func() error
 }
 
 func TestMain(m *testing.M) {
@@ -53,7 +50,6 @@ func TestMain(m *testing.M) {
 			return 1
 		}
 		code := m.Run()
-		fmt.Fprintln(os.Stderr, "e2e: applies compared with their previews:", cluster.previewed.Load())
 		if err := stop(); err != nil {
 			fmt.Fprintln(os.Stderr, "e2e:", err)
 			return 1
@@ -123,7 +119,7 @@ func withCRDs(t *testing.T, manifest string, names ...string) {
 	t.Helper()
 	once, _ := cluster.crds.LoadOrStore(names[0], new(sync.Once))
 	once.(*sync.Once).Do(func() { //nolint:forcetypeassert // it contains no others
-		n := &namespace{T: t, name: "default", silent: true}
+		n := &namespace{T: t, name: "default"}
 		n.apply(manifest)
 		n.kubectl(append([]string{"wait", "--for=condition=Established", "--timeout=60s"}, names...)...)
 	})

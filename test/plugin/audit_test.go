@@ -5,18 +5,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-// createRisks creates objects with risks, waits for their autoscalers, and starts a webhook. It deletes them after the test, because
-// other tests read all namespaces.
-func createRisks(t *testing.T) (reader string, webhook *handofftest.Webhook) {
+// createRisks creates objects with risks, and waits for their autoscalers. It deletes them after the test, because other tests read all
+// namespaces.
+func createRisks(t *testing.T) {
 	t.Helper()
-	reader, err := cluster.controlPlane.AddUser("reader")
-	if err != nil {
-		t.Fatal(err)
-	}
 	const patch = `{"spec":{"template":{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"250m","memory":"128Mi"}}}]}}}}`
 	for _, step := range [][]string{
 		{"apply", "-f", "testdata/audit-namespaces.yaml"},
@@ -33,28 +27,16 @@ func createRisks(t *testing.T) (reader string, webhook *handofftest.Webhook) {
 		{"wait", "--for=condition=Established", "--timeout=60s", "crd/scaledobjects.keda.sh"},
 		{"apply", "-f", "testdata/audit-hpas.yaml"},
 	} {
-		if _, err := kubectl(step...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, step...)
 	}
 	t.Cleanup(func() {
 		for _, file := range []string{"hpas", "kinds", "helm", "server", "applied", "namespaces"} {
-			if _, err := kubectl("delete", "-f", "testdata/audit-"+file+".yaml"); err != nil {
-				t.Error(err)
-			}
-		}
-		if _, err := kubectl("delete", "--ignore-not-found", "-f", "../../manifests/base/webhook.yaml"); err != nil {
-			t.Error(err)
-		}
-		if webhook != nil {
-			_ = webhook.Stop() // a test can have stopped it
+			play(t, "delete -f testdata/audit-"+file+".yaml")
 		}
 	})
 	for _, scaled := range []string{"market web", "market free", "market api", "market bare", "market pool", "pay web", "lab web"} {
 		namespace, hpa, _ := strings.Cut(scaled, " ")
-		if _, err := kubectl("wait", "-n", namespace, "hpa", hpa, "--for=jsonpath={.status.lastScaleTime}", "--timeout=60s"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, "wait", "-n", namespace, "hpa", hpa, "--for=jsonpath={.status.lastScaleTime}", "--timeout=60s")
 	}
 	for _, what := range []string{
 		"market deployment/web .spec.replicas 7", "pay deployment/web .spec.replicas 7", "lab deployment/web .spec.replicas 7",
@@ -71,17 +53,15 @@ func createRisks(t *testing.T) (reader string, webhook *handofftest.Webhook) {
 			t.Fatal(err)
 		}
 	}
-	if webhook, err = handofftest.Start(t.Context(), cluster.controlPlane, handofftest.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := webhook.Register(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return reader, webhook
 }
 
 func TestAudit(t *testing.T) {
-	reader, webhook := createRisks(t)
+	createRisks(t)
+	webhook := startWebhook(t)
+	reader, err := cluster.controlPlane.AddUser("reader")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, lines := range map[string][]string{
 		"audit": {
 			"audit -n market",
@@ -116,19 +96,11 @@ func TestAudit(t *testing.T) {
 		}
 		said := transcript(t, cluster.controlPlane.Kubeconfig, "enable kube-system nosuch", "status kube-system", "disable kube-system",
 			"audit -n pay", "status pay", "enable pay")
-		for _, args := range []string{"annotate namespace lab ownership-handoff.io/mode=enforce --overwrite", "label namespace lab ownership-handoff.io/mode-"} {
-			if _, err := kubectl(strings.Fields(args)...); err != nil {
-				t.Fatal(err)
-			}
-		}
+		play(t, "annotate namespace lab ownership-handoff.io/mode=enforce --overwrite", "label namespace lab ownership-handoff.io/mode-")
 		said += transcript(t, cluster.controlPlane.Kubeconfig, "audit -n lab", "status lab")
-		if _, err := kubectl("label", "namespace", "lab", "ownership-handoff.io/system=true"); err != nil {
-			t.Fatal(err)
-		}
+		play(t, "label namespace lab ownership-handoff.io/system=true")
 		said += transcript(t, cluster.controlPlane.Kubeconfig, "audit -n lab", "status lab")
-		if _, err := kubectl("delete", "-f", "../../manifests/base/webhook.yaml"); err != nil {
-			t.Fatal(err)
-		}
+		play(t, "delete -f ../../manifests/base/webhook.yaml")
 		checkGolden(t, "auditoff", said+transcript(t, cluster.controlPlane.Kubeconfig, "audit -n pay", "status pay"))
 	})
 	t.Run("with few permissions", func(t *testing.T) {
@@ -136,17 +108,12 @@ func TestAudit(t *testing.T) {
 			transcript(t, cluster.limited, "audit -n market -l tier=front", "audit -A --fail-on-risk"))
 	})
 	t.Run("files", func(t *testing.T) {
-		saved, err := kubectl("get", "deployments,statefulsets,replicasets,gadgets,cronjobs,hpa,scaledobjects", "-n", "market", "-o", "yaml", "--show-managed-fields")
-		if err != nil {
-			t.Fatal(err)
-		}
-		texts := append(make([]string, 0, 4), saved)
-		for _, object := range []string{"namespace/market", "crd/gadgets.shop.example.com", "crd/scaledobjects.keda.sh"} {
-			text, err := kubectl("get", object, "-o", "yaml", "--show-managed-fields")
-			if err != nil {
-				t.Fatal(err)
-			}
-			texts = append(texts, text)
+		var texts []string
+		for _, objects := range []string{
+			"deployments,statefulsets,replicasets,gadgets,cronjobs,hpa,scaledobjects -n market", "namespace/market", "crd/gadgets.shop.example.com",
+			"crd/scaledobjects.keda.sh",
+		} {
+			texts = append(texts, must(t, strings.Fields("get "+objects+" -o yaml --show-managed-fields")...))
 		}
 		file := filepath.Join(t.TempDir(), "market.yaml")
 		if err := os.WriteFile(file, []byte(strings.Join(texts, "---\n")), 0o600); err != nil {

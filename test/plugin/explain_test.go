@@ -70,10 +70,7 @@ func TestMissingPermissionsAreGaps(t *testing.T) {
 func TestExplainExportedObjects(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "shop.yaml")
 	save := func() string {
-		saved, err := kubectl("get", "deployment/web", "hpa/web", "-n", "shop", "-o", "yaml", "--show-managed-fields")
-		if err != nil {
-			t.Fatal(err)
-		}
+		saved := must(t, "get", "deployment/web", "hpa/web", "-n", "shop", "-o", "yaml", "--show-managed-fields")
 		if err := os.WriteFile(file, []byte(saved), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
-	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
 func textOf(path fieldpath.Path) string { return explain.Text(path) }
@@ -31,31 +30,24 @@ type predicted struct {
 	}
 }
 
-// TestGeneratedPreviewsMatchKubectlApply previews half of the applies in a namespace without handoff, and half in one with it, where
-// some Deployments have an autoscaler. At most two of a hundred may be incomplete.
+// TestGeneratedPreviewsMatchKubectlApply previews a third of the applies in a namespace without handoff, a third in mode warn and a
+// third in mode enforce, where some Deployments have an autoscaler. At most two of a hundred may be incomplete.
 func TestGeneratedPreviewsMatchKubectlApply(t *testing.T) {
 	seed := seedOf(t)
 	t.Run("without handoff", func(t *testing.T) { previewGenerated(t, seed^1, newYard(t, "preview"), "off") })
 	t.Run("with handoff", func(t *testing.T) {
 		play(t, "apply -f testdata/audit-kinds.yaml", "wait --for=condition=Established --timeout=60s crd/scaledobjects.keda.sh")
-		t.Cleanup(func() {
-			play(t, "delete -f testdata/audit-kinds.yaml", "delete --ignore-not-found -f ../../manifests/base/webhook.yaml")
-		})
-		webhook, err := handofftest.Start(t.Context(), cluster.controlPlane, handofftest.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = webhook.Stop() })
-		if err := webhook.Register(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		yard := newYard(t, "kept")
-		if said := handoff(t, cluster.controlPlane.Kubeconfig, "enable "+yard); !strings.Contains(said, "[exit code 0]") {
-			t.Fatal(said)
-		}
-		outcomes := previewGenerated(t, seed^2, yard, "enforce")
-		if few := generate.previews / 25; outcomes["kept"] < few {
-			t.Errorf("only %d are kept, want at least %d: the generator generates too few", outcomes["kept"], few)
+		t.Cleanup(func() { play(t, "delete -f testdata/audit-kinds.yaml") })
+		startWebhook(t)
+		for mode, enable := range map[string]string{"enforce": "enable ", "warn": "enable --warn "} {
+			yard := newYard(t, mode)
+			if said := handoff(t, cluster.controlPlane.Kubeconfig, enable+yard); !strings.Contains(said, "[exit code 0]") {
+				t.Fatal(said)
+			}
+			outcomes := previewGenerated(t, seed^uint64(len(mode)), yard, mode)
+			if few := generate.previews / 25; outcomes["kept"] < few {
+				t.Errorf("only %d are kept, want at least %d: the generator generates too few", outcomes["kept"], few)
+			}
 		}
 	})
 }
@@ -64,7 +56,7 @@ func TestGeneratedPreviewsMatchKubectlApply(t *testing.T) {
 func previewGenerated(t *testing.T, seed uint64, yard, mode string) map[string]int {
 	t.Helper()
 	outcomes, incomplete := map[string]int{}, 0
-	for n := range generate.previews / 2 {
+	for n := range generate.previews / 3 {
 		s := newScenario(t, seed, n, yard)
 		outcome, gaps := s.preview(mode)
 		outcomes[outcome]++
@@ -78,7 +70,7 @@ func previewGenerated(t *testing.T, seed uint64, yard, mode string) map[string]i
 	}
 	t.Logf("outcomes: %v, incomplete: %d", outcomes, incomplete)
 	if incomplete > max(1, generate.previews/100) {
-		t.Errorf("%d of %d are incomplete", incomplete, generate.previews/2)
+		t.Errorf("%d of %d are incomplete", incomplete, generate.previews/3)
 	}
 	return outcomes
 }
@@ -95,7 +87,7 @@ func (s scenario) addScaler() {
 // preview runs one preview in a namespace of a mode, and the apply. It returns the outcome, and what the preview does not know.
 func (s scenario) preview(mode string) (outcome string, gaps []string) {
 	s.Helper()
-	if mode == "enforce" {
+	if mode != "off" {
 		s.addScaler()
 	}
 	s.play(s.apply, "first", s.generator.manifest(s.kind, s.name))

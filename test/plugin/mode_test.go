@@ -43,15 +43,9 @@ func TestEnableWritesOneAnnotation(t *testing.T) {
 // office returns the namespace office, without the initial annotation of kubectl apply.
 func office(t *testing.T) map[string]any {
 	t.Helper()
-	if _, err := kubectl("annotate", "namespace", "office", ownership.LastAppliedAnnotation+"-"); err != nil {
-		t.Fatal(err)
-	}
-	text, err := kubectl("get", "namespace", "office", "-o", "json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	play(t, "annotate namespace office "+ownership.LastAppliedAnnotation+"-")
 	var o map[string]any
-	if err := json.Unmarshal([]byte(text), &o); err != nil {
+	if err := json.Unmarshal([]byte(must(t, "get", "namespace", "office", "-o", "json")), &o); err != nil {
 		t.Fatal(err)
 	}
 	return o

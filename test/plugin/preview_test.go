@@ -1,13 +1,14 @@
 package plugin_test
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// TestPreview previews applies to the objects of prepare. No webhook is installed here; the end-to-end suite, with a webhook,
-// compares each of its applies with a preview.
+// TestPreview previews applies to the objects of prepare. No webhook is installed here; TestGeneratedPreviewsMatchKubectlApply has one.
 func TestPreview(t *testing.T) {
 	for name, lines := range map[string][]string{
 		"preview": {
@@ -41,31 +42,52 @@ func TestPreview(t *testing.T) {
 
 // TestPreviewWithoutPermissionToReadNamespaces verifies that the permissions of an apply are sufficient.
 func TestPreviewWithoutPermissionToReadNamespaces(t *testing.T) {
-	if _, err := kubectl("apply", "-f", "testdata/preview/team.yaml"); err != nil {
-		t.Fatal(err)
-	}
-	team, err := cluster.controlPlane.AddUser("team")
-	if err != nil {
-		t.Fatal(err)
-	}
-	checkGolden(t, "previewteam", transcript(t, team,
+	checkGolden(t, "previewteam", transcript(t, team(t),
 		"preview -n shop -f testdata/preview/web.yaml",
 		"preview -n shop -l tier=back -f testdata/objects.yaml",
 		"preview -n shop -l tier=front -f testdata/objects.yaml -o jsonpath={.items[*].mode}",
 	))
 }
 
-// TestPreviewOfRejectedApply tests row 7, in a namespace where handoff is enabled but its webhook is not installed.
-func TestPreviewOfRejectedApply(t *testing.T) {
-	for _, step := range [][]string{
-		{"create", "namespace", "stock"},
-		{"annotate", "namespace", "stock", ownership.ModeAnnotation + "=" + string(ownership.ModeEnforce)},
-		{"apply", "-n", "stock", "-f", "testdata/preview/set.yaml"},
+// team returns the kubeconfig of a user with the permissions of an apply in namespace shop.
+func team(t *testing.T) (kubeconfig string) {
+	t.Helper()
+	play(t, "apply -f testdata/preview/team.yaml")
+	kubeconfig, err := cluster.controlPlane.AddUser("team")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kubeconfig
+}
+
+// TestPreviewWhereAPolicyRefusesTheLabel verifies that a preview does not take the error about its own label for that of the apply.
+func TestPreviewWhereAPolicyRefusesTheLabel(t *testing.T) {
+	startWebhook(t)
+	kubeconfig := team(t)
+	const policy, annotate = "../../examples/policy/objects.yaml", "annotate --overwrite namespace shop " + ownership.ModeAnnotation
+	play(t, "apply -f "+policy)
+	t.Cleanup(func() { play(t, "delete -f "+policy, annotate+"-") })
+	for mode, want := range map[string]string{
+		"enforce": "kept .spec.replicas=7, owned by HorizontalPodAutoscaler/web; no action needed\npartial: deployment.apps/web: " +
+			"unknown what the apply does without handoff, because the label ownership-handoff.io/mode=off",
+		"off": "a dry run has the result of WITHOUT HANDOFF",
 	} {
-		if _, err := kubectl(step...); err != nil {
-			t.Fatal(err)
+		play(t, annotate+"="+mode)
+		seen := ""
+		for end := time.Now().Add(patience); !strings.Contains(seen, want); seen = handoff(t, kubeconfig, "preview -n shop -f testdata/preview/web.yaml") {
+			if time.Now().After(end) {
+				t.Fatalf("%s: want %s, got\n%s", mode, want, seen)
+			}
+		}
+		if strings.Contains(seen, "(rejected)") || strings.Contains(seen, "(unknown)") != (mode == "enforce") {
+			t.Errorf("%s: got\n%s", mode, seen)
 		}
 	}
+}
+
+// TestPreviewOfRejectedApply tests row 7, in a namespace where handoff is enabled but its webhook is not installed.
+func TestPreviewOfRejectedApply(t *testing.T) {
+	play(t, "create namespace stock", "annotate namespace stock "+ownership.ModeAnnotation+"=enforce", "apply -n stock -f testdata/preview/set.yaml")
 	checkGolden(t, "previewrefused", transcript(t, cluster.controlPlane.Kubeconfig,
 		"preview -n stock -f testdata/preview/set.yaml",
 		"preview -n stock -f testdata/preview/ondelete.yaml",

@@ -124,27 +124,9 @@ func TestInterruptedReleaseIsCompletedByRerun(t *testing.T) {
 
 func annotationManagers(t *testing.T, yard string) string {
 	t.Helper()
-	return managersOf(t, string(settings.live(t, yard).Text()), `.metadata.annotations["`+ownership.LastAppliedAnnotation+`"]`)
-}
-
-// TestDryRunWritesNothing tests both kinds of dry run.
-func TestDryRunWritesNothing(t *testing.T) {
-	yard := appliedIn(t)
-	before := settings.live(t, yard).Value(version())
-	for _, kind := range []string{"client", "server"} {
-		said := handoff(t, cluster.controlPlane.Kubeconfig, "release configmap/web .data.size --dry-run="+kind+" -o yaml --show-managed-fields -n "+yard)
-		if strings.Contains(said, `"size":`) || !strings.Contains(said, "manager: "+release.ImperativeManager+"\n") ||
-			strings.Contains(said, release.WriterManager) {
-			t.Errorf("%s: got the object\n%s", kind, said)
-		}
-	}
-	if after := settings.live(t, yard).Value(version()); !bytes.Equal(after, before) {
-		t.Errorf("resourceVersion was %s and is %s", before, after)
-	}
+	return managersOf(t, settings.live(t, yard), `.metadata.annotations["`+ownership.LastAppliedAnnotation+`"]`)
 }
 
 func annotation(name string) fieldpath.Path {
 	return fieldpath.MakePathOrDie("metadata", "annotations", name)
 }
-
-func version() fieldpath.Path { return fieldpath.MakePathOrDie("metadata", "resourceVersion") }

@@ -173,17 +173,8 @@ func TestReleasedFieldSurvivesTheNextApply(t *testing.T) {
 func newYard(t *testing.T, name string) string {
 	t.Helper()
 	name = fmt.Sprintf("yard-%s-%d", name, time.Now().UnixNano())
-	if _, err := kubectl("create", "namespace", name); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if _, err := kubectl("delete", "namespace", name, "--wait=false"); err != nil {
-			t.Error(err)
-		}
-		if _, err := kubectl("delete", "hpa", "--all", "-n", name); err != nil { // other tests list them in all namespaces
-			t.Error(err)
-		}
-	})
+	play(t, "create namespace "+name)
+	t.Cleanup(func() { play(t, "delete namespace --wait=false "+name, "delete hpa --all -n "+name) }) // other tests list all HPAs
 	return name
 }
 
@@ -226,10 +217,7 @@ func removeAdvised(t *testing.T, output, field, text string) []byte {
 func (r released) play(t *testing.T, yard, manifest string, steps []string) {
 	t.Helper()
 	for _, step := range steps {
-		args := append(strings.Fields(strings.ReplaceAll(step, "MANIFEST", manifest)), "-n", yard)
-		if output, err := kubectl(args...); err != nil {
-			t.Fatalf("%s: %v %s", step, err, output)
-		}
+		play(t, strings.ReplaceAll(step, "MANIFEST", manifest)+" -n "+yard)
 	}
 }
 

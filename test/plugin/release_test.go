@@ -2,7 +2,6 @@ package plugin_test
 
 import (
 	"bytes"
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,18 +14,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/cli"
-	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
-
-// play runs kubectl commands, one per line.
-func play(t *testing.T, lines ...string) {
-	t.Helper()
-	for _, line := range lines {
-		if _, err := kubectl(strings.Fields(line)...); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
 
 // inYard creates the namespace yard, which the golden files contain.
 func inYard(t *testing.T, lines ...string) {
@@ -66,11 +54,7 @@ func TestRelease(t *testing.T) {
 	))
 	// The field has no manager: the autoscaler still scales, and once it is gone, a manifest sets the field without a conflict.
 	play(t, "patch hpa dock -n yard -p {\"spec\":{\"minReplicas\":4}}", "wait -n yard --for=jsonpath={.spec.replicas}=4 deployment dock")
-	text, err := kubectl("get", "deployment/dock", "-n", "yard", "-o", "json", "--show-managed-fields")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := managersOf(t, text, ".spec.replicas"); got != "" {
+	if got := managersOf(t, stored(t, "deployment/dock", "yard"), ".spec.replicas"); got != "" {
 		t.Errorf("replicas are managed by %q", got)
 	}
 	play(t, "delete hpa dock -n yard", "apply --server-side -n yard -f testdata/dock.yaml")
@@ -121,10 +105,7 @@ func TestReleaseRefusalsAreOneLine(t *testing.T) {
 		"annotate configmap bare -n yard kubectl.kubernetes.io/last-applied-configuration-",
 		"annotate configmap unreadable -n yard kubectl.kubernetes.io/last-applied-configuration={ --overwrite",
 	)
-	before, err := annotationsInYard()
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := annotationsInYard(t)
 	seen := transcript(t, cluster.controlPlane.Kubeconfig,
 		"release deployment/store .spec.paused -n yard",
 		"release deployment/nosuch .spec.replicas -n yard",
@@ -164,41 +145,21 @@ func TestReleaseRefusalsAreOneLine(t *testing.T) {
 		"release horizontalpodautoscaler.v1.autoscaling/older .spec.maxReplicas -n yard",
 		"release horizontalpodautoscaler.v1.autoscaling/older .spec.minReplicas -n yard --dry-run=server"))
 	checkGolden(t, "releaselimited", transcript(t, cluster.limited, "release deployment/store .spec.replicas -n yard"))
-	after, err := annotationsInYard()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(settledRevision(before), settledRevision(after)); diff != "" {
+	if diff := cmp.Diff(before, annotationsInYard(t)); diff != "" {
 		t.Errorf("something was written (-before +after):\n%s", diff)
 	}
 }
 
-// annotationsInYard returns the annotations of the objects that the tests create, without those that controllers create.
-func annotationsInYard() (string, error) {
-	return kubectl("get", "deployment,configmap,secret,gadget", "-n", "yard", "--field-selector=metadata.name!=kube-root-ca.crt",
+// annotationsInYard returns the annotations of the objects that the tests create, without those that controllers write.
+func annotationsInYard(t *testing.T) string {
+	t.Helper()
+	text := must(t, "get", "deployment,configmap,secret,gadget", "-n", "yard", "--field-selector=metadata.name!=kube-root-ca.crt",
 		"-o", `jsonpath={range .items[*]}{.metadata.annotations}{"\n"}{end}`)
-}
-
-func settledRevision(text string) string {
 	return strings.ReplaceAll(text, `"deployment.kubernetes.io/revision":"1",`, "")
 }
 
 func TestReleaseIsIndependentOfTheWebhook(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	webhook, err := handofftest.Start(ctx, cluster.controlPlane, handofftest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = webhook.Stop() }()
-	if err := webhook.Register(ctx); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := webhook.Unregister(ctx); err != nil {
-			t.Error(err)
-		}
-	}()
+	startWebhook(t)
 	const annotated = `.metadata.annotations["example.com/team"]`
 	results := map[string][]string{}
 	for _, mode := range []string{"off", "enforce"} {
@@ -211,7 +172,7 @@ func TestReleaseIsIndependentOfTheWebhook(t *testing.T) {
 		lastApplied, _ := live.LastApplied()
 		results[mode] = strings.Split(strings.ReplaceAll(said+lastApplied, yard, "YARD"), "\n")
 		for _, field := range []string{".spec.replicas", annotated, resources.field} {
-			results[mode] = append(results[mode], field+" is managed by "+managersOf(t, string(live.Text()), field))
+			results[mode] = append(results[mode], field+" is managed by "+managersOf(t, live, field))
 		}
 	}
 	if diff := cmp.Diff(results["off"], results["enforce"]); diff != "" {
@@ -223,12 +184,8 @@ func TestReleaseIsIndependentOfTheWebhook(t *testing.T) {
 }
 
 // managersOf returns the managers of a field, sorted by name instead of by time as in managedFields.
-func managersOf(t *testing.T, object, field string) string {
+func managersOf(t *testing.T, o ownership.Object, field string) string {
 	t.Helper()
-	o, err := ownership.ParseObject([]byte(object))
-	if err != nil {
-		t.Fatal(err)
-	}
 	entries, err := o.Entries()
 	if err != nil {
 		t.Fatal(err)

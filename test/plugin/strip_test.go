@@ -43,16 +43,6 @@ func bowManifest(replicas string, round int) string {
 	return strings.NewReplacer("NAME", "web", "REPLICAS", replicas, "ROUND", strconv.Itoa(round)).Replace(bow)
 }
 
-// must runs kubectl.
-func must(t *testing.T, args ...string) string {
-	t.Helper()
-	out, err := kubectl(args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
 // autoscaleTo creates an autoscaler with a minimum of replicas, and waits until it has set them.
 func autoscaleTo(t *testing.T, namespace, name, replicas string) {
 	t.Helper()

@@ -43,11 +43,7 @@ func TestRulesSuggestPacks(t *testing.T) {
 			t.Fatalf("%v: %s", err, output)
 		}
 	}
-	t.Cleanup(func() {
-		if _, err := kubectl("delete", "namespace", "bakery"); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { play(t, "delete namespace bakery") })
 	for _, step := range []string{
 		"set image deployment/oven app=registry.invalid/oven:2 side=registry.invalid/side:2 --field-manager=keel",
 		`patch secret webhook -p {"data":{"tls.crt":"Y3J0"}} --field-manager=bakery-operator`,
@@ -57,9 +53,7 @@ func TestRulesSuggestPacks(t *testing.T) {
 		`patch service oven -p {"spec":{"selector":{"rollouts-pod-template-hash":"a1"}}} --field-manager=rollouts-controller`,
 		`patch cronjob bake -p {"spec":{"suspend":true}} --field-manager=gokubedownscaler`,
 	} {
-		if _, err := kubectl(append([]string{"-n", "bakery"}, strings.Fields(step)...)...); err != nil {
-			t.Fatal(err)
-		}
+		play(t, "-n bakery "+step)
 	}
 	file := filepath.Join(t.TempDir(), "handoff.yaml")
 	text := "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\npacks: [images, secrets, argo-rollouts]\n"

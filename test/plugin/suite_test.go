@@ -18,6 +18,7 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/cli"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	"github.com/ownership-handoff/handoff/test/golden"
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
 const patience = 60 * time.Second
@@ -36,7 +37,7 @@ var generate struct {
 
 func TestMain(m *testing.M) {
 	flag.IntVar(&generate.releases, "releases", 25, "number of generated releases")
-	flag.IntVar(&generate.previews, "previews", 25, "number of generated previews")
+	flag.IntVar(&generate.previews, "previews", 45, "number of generated previews")
 	flag.Uint64Var(&generate.seed, "seed", 1, "seed of the generators; 0 for another one each time")
 	flag.Parse()
 	os.Exit(controlplane.Main(m.Run, os.Stderr, controlplane.Options{Output: os.Stderr}, prepare))
@@ -70,22 +71,17 @@ func prepare(_ context.Context, controlPlane *controlplane.ControlPlane) (err er
 	if cluster.limited, err = cluster.controlPlane.AddUser("limited"); err != nil {
 		return err
 	}
-	steps := [][]string{
-		{"apply", "-f", "testdata/first.yaml"},
-		{"wait", "--for=condition=Established", "crd/gadgets.shop.example.com", "--timeout=60s"},
-		{"apply", "-n", "shop", "-f", "testdata/objects.yaml"},
-		{"apply", "-n", "shop", "-f", "testdata/api.yaml", "--server-side"},
-		{"patch", "-n", "shop", "deployment", "web", "-p", `{"spec":{"revisionHistoryLimit":5}}`},
-		{"patch", "-n", "shop", "gadget", "web", "--subresource=status", "--type=merge", "-p", `{"status":{"selector":"app=web"}}`},
-		{"apply", "-n", "shop", "-f", "testdata/hpas.yaml"},
-	}
-	for _, step := range steps {
-		if _, err := kubectl(step...); err != nil {
-			return err
-		}
-	}
-	for _, hpa := range []string{"web", "worker", "web-pool"} {
-		if _, err := kubectl("wait", "-n", "shop", "hpa", hpa, "--for=jsonpath={.status.lastScaleTime}", "--timeout=60s"); err != nil {
+	for _, step := range []string{
+		"apply -f testdata/first.yaml",
+		"wait --for=condition=Established crd/gadgets.shop.example.com --timeout=60s",
+		"apply -n shop -f testdata/objects.yaml",
+		"apply -n shop -f testdata/api.yaml --server-side",
+		`patch -n shop deployment web -p {"spec":{"revisionHistoryLimit":5}}`,
+		`patch -n shop gadget web --subresource=status --type=merge -p {"status":{"selector":"app=web"}}`,
+		"apply -n shop -f testdata/hpas.yaml",
+		"wait -n shop hpa web worker web-pool --for=jsonpath={.status.lastScaleTime} --timeout=60s",
+	} {
+		if _, err := kubectl(strings.Fields(step)...); err != nil {
 			return err
 		}
 	}
@@ -121,14 +117,27 @@ func kubectl(args ...string) (string, error) {
 	return string(output), nil
 }
 
-// stored reads an object with its managedFields.
-func stored(t *testing.T, object, namespace string) ownership.Object {
+// must runs a kubectl command that must succeed, and play several of them.
+func must(t *testing.T, args ...string) string {
 	t.Helper()
-	text, err := kubectl("get", object, "-n", namespace, "-o", "json", "--show-managed-fields")
+	out, err := kubectl(args...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := ownership.ParseObject([]byte(text))
+	return out
+}
+
+func play(t *testing.T, lines ...string) {
+	t.Helper()
+	for _, line := range lines {
+		must(t, strings.Fields(line)...)
+	}
+}
+
+// stored reads an object with its managedFields.
+func stored(t *testing.T, object, namespace string) ownership.Object {
+	t.Helper()
+	o, err := ownership.ParseObject([]byte(must(t, "get", object, "-n", namespace, "-o", "json", "--show-managed-fields")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,6 +160,23 @@ func handoffAt(t *testing.T, now time.Time, kubeconfig, line string) string {
 		IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &both, ErrOut: &both}, Version: "test", Now: func() time.Time { return now },
 	}, strings.Fields(line))
 	return fmt.Sprintf("$ kubectl handoff %s\n%s[exit code %d]\n\n", line, &both, code)
+}
+
+// startWebhook starts the webhook, and makes the API server call it until the test ends.
+func startWebhook(t *testing.T) *handofftest.Webhook {
+	t.Helper()
+	webhook, err := handofftest.Start(t.Context(), cluster.controlPlane, handofftest.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		play(t, "delete --ignore-not-found -f ../../manifests/base/webhook.yaml")
+		_ = webhook.Stop() // a test can have stopped it
+	})
+	if err := webhook.Register(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return webhook
 }
 
 func transcript(t *testing.T, kubeconfig string, lines ...string) string {
