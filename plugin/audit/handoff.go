@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -18,58 +19,45 @@ func (a *auditor) ask(o installation.Object) installation.Answer {
 	if answer.Reason == installation.NotKnown {
 		to = &a.report.Gaps
 	}
-	reportedAtEnd := answer.Reason == installation.NotKnown && a.installation.OfFiles()
-	if answer.Why != "" && !reportedAtEnd && !slices.Contains(*to, answer.Why) {
+	if answer.Why != "" && !slices.Contains(*to, answer.Why) {
 		*to = append(*to, answer.Why)
 	}
 	return answer
 }
 
-// respond sets how handoff responds to an apply; kept is the value that it would keep, or "".
-func (r *Risk) respond(a installation.Answer, kept string) {
-	r.Mode, r.Why = a.Mode, a.Why
-	switch {
-	case kept == "":
-		r.Handoff = "does not keep it"
-	case a.Mode == ownership.ModeEnforce:
-		r.Handoff = "keeps " + kept
-	case a.Reason != "":
-		r.Handoff = string(a.Reason) + ": would keep " + kept
-	default:
-		r.Handoff = string(a.Mode) + ": would keep " + kept
+// respond sets how handoff responds to an apply that sets the scale field of an autoscaler, which it keeps, and what makes it act on the
+// object: nothing if it does, or cannot.
+func (a *auditor) respond(r *Risk, s source.Subject) {
+	answer := a.ask(installation.ObjectOf(s.Kind, s.Namespace, s.Object))
+	r.Mode, r.Why, r.Handoff = answer.Mode, answer.Why, "keeps "+r.Now
+	if answer.Mode == ownership.ModeEnforce {
+		return
 	}
-}
-
-// enable returns what makes handoff act on an object, nil if it does, or cannot.
-func (a *auditor) enable(s source.Subject, answer installation.Answer) []string {
+	r.Handoff = cmp.Or(string(answer.Reason), string(answer.Mode)) + ": would keep " + r.Now
 	enable := "kubectl handoff enable " + s.Namespace
 	if _, own := s.Object.ModeLabel(); own || s.Namespace == "" {
 		enable = fmt.Sprintf("kubectl label --overwrite %s %s=%s", s.Title(), ownership.ModeLabel, ownership.ModeEnforce)
 	}
-	if s.Namespace == "" && !a.installation.Selectable(s.Kind) {
-		return nil
-	}
 	switch {
-	case answer.Mode == ownership.ModeEnforce, answer.Reason == installation.Excluded:
-		return nil
+	case answer.Reason == installation.Excluded, s.Namespace == "" && !a.installation.Selectable(s.Kind):
 	case a.installation.Missing():
-		return []string{"install handoff (docs/install.md), then " + enable}
+		r.Remedies = []string{"install handoff (docs/install.md), then " + enable}
 	case answer.Reason == "" || answer.Set == installation.Unknown:
-		return []string{enable}
+		r.Remedies = []string{enable}
 	default:
-		return []string{"kubectl handoff doctor" + s.In()}
+		r.Remedies = []string{"kubectl handoff doctor" + s.In()}
 	}
 }
 
 // namespaces adds the modes of the audited namespaces: one, or all if it is empty. Those of files are known at the end.
 func (a *auditor) namespaces(one string) error {
-	switch {
-	case a.installation.OfFiles():
+	if a.installation.OfFiles() {
 		for name, mode := range a.survey.Namespaces {
 			a.installation.AddNamespace(name, mode)
 		}
 		return nil
-	case one != "":
+	}
+	if one != "" {
 		if _, err := a.installation.Namespace(a.ctx, one); err != nil && !apierrors.IsForbidden(err) {
 			return source.Advise(err, "")
 		}
@@ -77,15 +65,15 @@ func (a *auditor) namespaces(one string) error {
 		return nil
 	}
 	all, err := a.installation.Namespaces(a.ctx, "")
-	if apierrors.IsForbidden(err) {
+	switch {
+	case apierrors.IsForbidden(err):
 		a.report.Gaps = append(a.report.Gaps, "the mode of handoff in the namespaces is unknown; ask for permission to list namespaces")
-		return nil
-	}
-	for i := range all {
-		a.addNamespace(all[i].Name)
-	}
-	if err != nil {
+	case err != nil:
 		return source.Advise(err, "")
+	default:
+		for i := range all {
+			a.addNamespace(all[i].Name)
+		}
 	}
 	return nil
 }

@@ -5,12 +5,9 @@ import (
 	"io"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -18,55 +15,46 @@ import (
 // Table writes the report for people: a line for each risk, remedies, and a summary. The wide table has the managers, time and
 // remedies of each risk.
 func (r *Report) Table(w io.Writer, wide bool) error {
+	var lines []string
 	if len(r.Risks) > 0 {
 		head := []string{"NAMESPACE", "OBJECT", "RISK", "FIELD", "NOW", "NEXT APPLY", "HANDOFF", "MANAGERS", "SINCE", "REMEDY"}
 		if !wide {
 			head = head[:7]
+			lines = r.remedies()
 		}
 		rows := make([]table.Row, len(r.Risks))
 		for i, risk := range r.Risks {
-			cells := []string{
+			for _, cell := range []string{
 				risk.Object.Namespace, risk.name, string(risk.Kind), risk.Field, risk.Now, risk.NextApply, risk.Handoff,
 				strings.Join(risk.Managers, ", "), risk.Since, strings.Join(risk.Remedies, "; "),
-			}
-			for _, cell := range cells[:len(head)] {
+			}[:len(head)] {
 				rows[i].Cells = append(rows[i].Cells, table.Dash(cell))
 			}
 		}
 		if err := (table.Style{}).Write(w, head, rows); err != nil {
 			return err
 		}
+		lines = append(lines, "")
 	}
-	var b strings.Builder
-	if len(r.Risks) > 0 && !wide {
-		r.remedies(&b)
-	}
-	if len(r.Risks) > 0 {
-		b.WriteByte('\n')
-	}
-	b.WriteString(strings.Join(table.Cells(append([]string{r.summary()}, r.notes()...)...), "\n") + "\n")
-	_, err := io.WriteString(w, b.String())
-	return err
+	return table.Lines(w, append(append(lines, r.summary()), r.notes()...)...)
 }
 
-// remedies writes the remedies for the first risk of each kind.
-func (r *Report) remedies(b *strings.Builder) {
-	written := map[Kind]bool{}
-	b.WriteString("\nRemedies for the first risk of each kind (-o wide shows all):\n")
+// remedies returns the remedies for the first risk of each kind.
+func (r *Report) remedies() []string {
+	lines := []string{"", "Remedies for the first risk of each kind (-o wide shows all):"}
+	seen := map[Kind]bool{}
 	for _, risk := range r.Risks {
-		if written[risk.Kind] {
+		if seen[risk.Kind] {
 			continue
 		}
-		written[risk.Kind] = true
-		fmt.Fprintf(b, "  %s\n", risk.Kind)
+		seen[risk.Kind] = true
+		lines = append(lines, "  "+string(risk.Kind))
 		for _, remedy := range risk.Remedies {
-			fmt.Fprintf(b, "    %s\n", printable.Text(remedy))
+			lines = append(lines, "    "+remedy)
 		}
 	}
+	return lines
 }
-
-// maxNames limits the names that a sentence lists.
-const maxNames = 5
 
 // summary returns the number of risks, and the audited objects and namespaces.
 func (r *Report) summary() string {
@@ -78,19 +66,13 @@ func (r *Report) summary() string {
 		text = "Nothing to audit"
 	}
 	text += " in " + counted(r.Objects, "object")
-	if len(r.Resources) > 2*maxNames {
-		text += fmt.Sprintf(" of %d types", len(r.Resources))
-	} else if len(r.Resources) > 0 {
-		text += " (" + strings.Join(r.Resources, ", ") + ")"
+	if len(r.Resources) > 0 {
+		text += " (" + first(r.Resources) + ")"
 	}
 	var modes []string
 	for _, mode := range []ownership.Mode{ownership.ModeEnforce, ownership.ModeWarn, ownership.ModeOff, installation.Unknown} {
-		names := r.Namespaces[mode]
-		switch {
-		case len(names) > maxNames:
-			modes = append(modes, fmt.Sprintf("%s %d", mode, len(names)))
-		case len(names) > 0:
-			modes = append(modes, fmt.Sprintf("%s %d (%s)", mode, len(names), strings.Join(names, ", ")))
+		if names := r.Namespaces[mode]; len(names) > 0 {
+			modes = append(modes, fmt.Sprintf("%s %d (%s)", mode, len(names), first(names)))
 		}
 	}
 	if modes != nil {
@@ -101,9 +83,13 @@ func (r *Report) summary() string {
 
 // notes returns what is no risk, and worth knowing.
 func (r *Report) notes() (sentences []string) {
+	var changed []string
+	for _, c := range r.Changed {
+		changed = append(changed, fmt.Sprintf("%s of %s (%s)", c.Field, c.title, c.Managers[0]))
+	}
 	for _, note := range []struct {
-		format  string
-		objects []explain.ObjectData
+		format string
+		names  []string
 	}{
 		{"Not recorded: whether the manifest sets the replicas of %s. An autoscaler has taken over the field in managedFields from Helm " +
 			"or server-side apply; check the manifest.", r.Unrecorded},
@@ -111,12 +97,14 @@ func (r *Report) notes() (sentences []string) {
 			r.ToOne},
 		{"Annotation " + ownership.ControllerFieldsAnnotation + " of the manifest is missing, as after kubectl rollout undo; " +
 			"apply again: %s.", r.Undone},
+		{"Changed since the manifest set it: %s; the next apply overwrites it, and an apply that drops the field removes it; set the value " +
+			"in the manifest, or name the field in a rule.", changed},
 	} {
-		if len(note.objects) > 0 {
-			sentences = append(sentences, fmt.Sprintf(note.format, namesOf(note.objects)))
+		if len(note.names) > 0 {
+			sentences = append(sentences, fmt.Sprintf(note.format, first(note.names)))
 		}
 	}
-	for _, note := range append(r.Notes, source.AnnotatedNote(r.Annotated), changedNote(r.Changed)) {
+	for _, note := range append(r.Notes, source.AnnotatedNote(r.Annotated)) {
 		if note != "" {
 			sentences = append(sentences, "Note: "+note+".")
 		}
@@ -124,13 +112,11 @@ func (r *Report) notes() (sentences []string) {
 	return sentences
 }
 
-func namesOf(objects []explain.ObjectData) string {
-	names := make([]string, 0, maxNames)
-	for _, o := range objects[:min(len(objects), maxNames)] {
-		kind := schema.FromAPIVersionAndKind(o.APIVersion, o.Kind).GroupKind()
-		names = append(names, fmt.Sprintf("%s/%s -n %s", strings.ToLower(kind.String()), o.Name, o.Namespace))
-	}
-	return printable.Names(names, len(objects))
+// maxNames limits the names that a sentence lists.
+const maxNames = 5
+
+func first(names []string) string {
+	return printable.Names(names[:min(len(names), maxNames)], len(names))
 }
 
 func counted(n int, noun string) string {

@@ -26,15 +26,13 @@ Risks:
   replicas          an autoscaler scales the object, and its manifest still sets the replicas: according to the
                     last-applied annotation, or to managedFields of a server-side apply or of a client that does not
                     record its manifest, such as Helm 3. It is a risk even if both values are equal now
-  contested         two managers write the same field: a manifest declares a value and a controller has written
-                    another, or two manifests set the field. What a user has changed is no risk, but a note below the table:
-                    the next apply overwrites it, and an apply that drops the field removes it
   no-target         a HorizontalPodAutoscaler or another scaler, such as a ScaledObject, scales nothing: its target does not
                     exist or cannot be scaled, or its reference is invalid
   two-autoscalers   several HorizontalPodAutoscalers target one object
 
 NEXT APPLY shows what an apply of the same manifest does. HANDOFF shows how handoff responds: "keeps 10", or why not, as "off:
-would keep 10", "excluded: would keep 10" or "does not keep it". Status fields and the contents of Secrets are not shown.
+would keep 10" or "excluded: would keep 10". Lines below the table list values that other managers have written in fields of the
+manifest, which are no risk: the next apply overwrites them. The contents of Secrets are not shown.
 
 Without a TYPE, the command audits all kinds with a scale subresource, but only those ReplicaSets that an autoscaler
 targets. With -f, it audits files written by kubectl get deployments,hpa,namespaces -o yaml --show-managed-fields.
@@ -49,7 +47,7 @@ replicas from Helm or server-side apply, so nothing shows whether the manifest s
   # Show the managers, times and remedies of each risk
   kubectl handoff audit -n shop -o wide
 
-  # Audit other types for contested fields
+  # Audit other types for values that the next apply overwrites
   kubectl handoff audit deployments,configmaps,services -n shop
 
   # Fail a pipeline if there is a risk

@@ -22,7 +22,7 @@ func TestAuditReadsPages(t *testing.T) {
 		t.Errorf("exit code %d\n%s", code, output)
 	}
 	for _, want := range []string{
-		"deployments.apps: 1 of 5000 objects, risks so far: 1\n",
+		"deployments.apps: 1 object so far, 1 risk\n",
 		"ns-3        deployment.apps/web-13    replicas   .spec.replicas   7     sets 3       off: would keep 7\n",
 		"ns-2        deployment.apps/web-12    replicas   .spec.replicas   7     sets 3       keeps 7\n",
 		"1000 risks in 5000 objects (deployments.apps). Namespaces by mode: enforce 5 (ns-0, ns-2, ns-4, ns-6, ns-8), off 5",
@@ -85,7 +85,7 @@ func TestProgress(t *testing.T) {
 			c := &bigCluster{deployments: 600}
 			c.start(t)
 			_, output := run(t, func(env *cli.Environment) { env.Terminal = test.terminal }, "audit", "-A", "--progress="+test.style)
-			const line, erase = "deployments.apps: 1 of 600 objects, risks so far: 0", "\r\x1b[K"
+			const line, erase = "deployments.apps: 1 object so far, 0 risks", "\r\x1b[K"
 			if strings.HasPrefix(output, line+"\n") != test.lines || strings.HasPrefix(output, erase+line) != test.rewrites {
 				t.Errorf("got %q", output)
 			}
