@@ -105,7 +105,7 @@ func Run(
 	if err := a.namespaces(namespace); err != nil {
 		return nil, err
 	}
-	err := survey.Each(ctx, func(of string, s source.Subject, _ int64) error {
+	err := survey.Each(ctx, func(of string, s source.Subject) error {
 		a.audit(s)
 		progress(fmt.Sprintf("%s: %s so far, %s", of, counted(a.report.Objects, "object"), counted(len(a.report.Risks), "risk")))
 		return ctx.Err()

@@ -19,7 +19,7 @@ func (a *auditor) several(e explain.Explanation) {
 	r := risk(TwoAutoscalers, e, &ownership.Field{Path: path, Value: e.Subject.Object.Value(path)})
 	var bounds []string
 	for i, rival := range rivals {
-		name := rival.Kind.Kind + "/" + rival.Name
+		name := rival.Reference.Scaler
 		r.Managers, r.Since = append(r.Managers, name), max(r.Since, rival.Ambiguous)
 		if rival.Max > 0 { // of a HorizontalPodAutoscaler
 			name = fmt.Sprintf("%s %d to %d", rival.Name, rival.Min, rival.Max)
@@ -36,7 +36,7 @@ func (a *auditor) several(e explain.Explanation) {
 	a.report.Risks = append(a.report.Risks, r)
 }
 
-func deletion(of source.Autoscaler) string {
+func deletion(of *source.Autoscaler) string {
 	return fmt.Sprintf("kubectl delete %s -n %s", of, of.Namespace)
 }
 
@@ -44,17 +44,17 @@ func deletion(of source.Autoscaler) string {
 func (a *auditor) targets() {
 	audited := map[string]bool{}
 	for _, scaler := range a.survey.Autoscalers {
-		audited[scaler.Namespace+"/"+scaler.String()] = scaler.Chosen
+		audited[scaler.Namespace+"/"+scaler.Reference.Scaler] = scaler.Chosen
 	}
 	for _, scaler := range a.survey.Autoscalers {
-		if scaler.Chosen && !audited[scaler.Namespace+"/"+scaler.Creator()] {
+		if scaler.Chosen && !audited[scaler.Namespace+"/"+scaler.Reference.ControlledBy] {
 			a.target(scaler)
 		}
 	}
 }
 
 // target adds a risk if an autoscaler scales nothing.
-func (a *auditor) target(scaler source.Autoscaler) {
+func (a *auditor) target(scaler *source.Autoscaler) {
 	r := Risk{
 		Kind: NoTarget, name: scaler.String(), Field: scaler.Path, Now: "no " + scaler.TargetText(), Since: scaler.Since,
 		Object: explain.ObjectData{

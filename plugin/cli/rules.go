@@ -106,7 +106,7 @@ func (s *shared) eachRuled(
 			gaps = append(gaps, err.Error())
 			continue
 		}
-		err = survey.Each(ctx, func(_ string, s source.Subject, _ int64) error {
+		err = survey.Each(ctx, func(_ string, s source.Subject) error {
 			kind := s.Kind.GroupKind()
 			if by, read := readBy[kind]; read && by != i {
 				return nil

@@ -16,31 +16,37 @@ import (
 // Find returns the explanation with only the fields that a FIELD argument matches. FIELD is written as in conflicts, or as
 // JSONPath such as {.spec.replicas}; the leading dot is optional. If no field matches, the error lists similar fields.
 func (e Explanation) Find(text string) (Explanation, error) {
-	found, _, err := e.find(text)
-	return found, err
+	matches, err := e.find(text)
+	e.Fields = nil
+	for _, m := range matches {
+		e.Fields = append(e.Fields, *m.field)
+	}
+	return e, err
 }
 
 // Named returns the paths that a FIELD argument matches, without duplicates and in the order of the object. A path is that of
 // a field or of an ancestor; a wildcard can match several. List elements are identified as in the explanation's fields. The
 // error is that of Find.
-func (e Explanation) Named(text string) ([]fieldpath.Path, error) {
-	found, lengths, err := e.find(text)
-	var paths []fieldpath.Path
-	listed := map[string]bool{}
-	for i, length := range lengths {
-		path := found.Fields[i].Path[:length]
-		if name := path.String(); !listed[name] {
-			listed[name] = true
+func (e Explanation) Named(text string) (paths []fieldpath.Path, err error) {
+	matches, err := e.find(text)
+	for _, m := range matches {
+		path := m.field.Path[:m.length]
+		if last := len(paths) - 1; last < 0 || !paths[last].Equals(path) { // fields of one parent are neighbors
 			paths = append(paths, path.Copy())
 		}
 	}
 	return paths, err
 }
 
-// find also returns how many elements of each field's path the FIELD argument names.
-func (e Explanation) find(text string) (found Explanation, lengths []int, err error) {
+// match is a field with the length of the part of its path that a FIELD argument names.
+type match struct {
+	field  *ownership.Field
+	length int
+}
+
+func (e Explanation) find(text string) ([]match, error) {
 	text = plainText(text)
-	pattern, err := ownership.ParsePattern(text)
+	pattern, unread := ownership.ParsePattern(text)
 	live, at := e.exact(pattern)
 	// Conflicts do not escape dots in names; JSONPath writes them as \. .
 	plain := strings.ReplaceAll(text, `\.`, ".")
@@ -51,21 +57,27 @@ func (e Explanation) find(text string) (found Explanation, lengths []int, err er
 		},
 		func(f *ownership.Field, n int) bool { return f.Path[:n].String() == plain },
 	} {
-		found = e
-		found.Fields = nil
+		var matches []match
 		for i := range e.Fields {
-			for n := 1; n <= len(e.Fields[i].Path); n++ {
-				if named(&e.Fields[i], n) {
-					found.Fields, lengths = append(found.Fields, e.Fields[i]), append(lengths, n)
+			f := &e.Fields[i]
+			for n := 1; n <= len(f.Path); n++ {
+				if named(f, n) {
+					matches = append(matches, match{f, n})
 					break
 				}
 			}
 		}
-		if len(lengths) > 0 {
-			return found, lengths, nil
+		if matches != nil {
+			return matches, nil
 		}
 	}
-	return found, nil, e.noField(text, err)
+	for i := range e.Fields {
+		whole := live.Find(e.Fields[i].Path)
+		if at != nil && whole != nil && e.Fields[i].Value != nil && strings.HasPrefix(at.Pointer(), whole.Pointer()+"/") {
+			return nil, fmt.Errorf("%s: %s is part of %s, which is atomic; name that field instead", e.Subject, text, Text(e.Fields[i].Path))
+		}
+	}
+	return nil, e.noField(text, unread)
 }
 
 // exact returns the live object, and in it the value that a pattern without wildcards leads to, nil if there is none. The pattern
@@ -78,20 +90,6 @@ func (e Explanation) exact(pattern ownership.Pattern) (live, at *jsontree.Node) 
 	live = jsontree.Valid(e.Subject.Object.Text())
 	at = live.Find(path)
 	return live, at
-}
-
-// Within returns the atomic field that contains the path of a FIELD argument; ok is false if the object has no such path.
-func (e Explanation) Within(text string) (field ownership.Field, ok bool) {
-	pattern, _ := ParseField(text)
-	live, at := e.exact(pattern)
-	for i := range e.Fields {
-		f := e.Fields[i]
-		whole := live.Find(f.Path)
-		if at != nil && whole != nil && f.Value != nil && strings.HasPrefix(at.Pointer(), whole.Pointer()+"/") {
-			return f, true
-		}
-	}
-	return field, false
 }
 
 // ParseField parses a FIELD argument.

@@ -41,11 +41,10 @@ func (e Explanation) Sentences(w io.Writer, prefix string, chosen func(ownership
 
 // whyAll returns the sentence for several fields of one owner.
 func (e Explanation) whyAll(fold *ownership.Fold) []string {
-	_, declared := e.foldValue(fold)
-	manifest := map[string]string{
+	manifest, ok := map[string]string{
 		"yes": "the manifest sets all of them", "no": "the manifest sets none of them", "?": "the manifest is not recorded",
-	}[declared]
-	if manifest == "" {
+	}[e.declaredOf(fold.Fields)]
+	if !ok {
 		manifest = "the manifest sets some of them: see -o wide"
 	}
 	who := e.who(&fold.Fields[0], "them")
@@ -61,77 +60,75 @@ func (e Explanation) is(f *ownership.Field) string {
 
 // who returns who set a field, and how.
 func (e Explanation) who(f *ownership.Field, it string) string {
-	by, since, through := f.Owner.By, "", ""
-	if f.Since != "" {
-		since = " at " + f.Since
+	by, how, when, since := f.Owner.By, "", "", f.Since
+	if len(f.Entries) > 0 {
+		if last := f.Entries[0]; last.Subresource != "" {
+			when = " through /" + last.Subresource
+		} else if f.Owner.Kind == ownership.Autoscaler { // which did not set it
+			since = last.Time
+		}
 	}
-	if len(f.Entries) > 0 && f.Entries[0].Subresource != "" {
-		through = " through /" + f.Entries[0].Subresource
+	if since != "" {
+		when += " at " + since
 	}
 	switch f.Owner.Kind {
 	case ownership.Autoscaler:
 		if kind, name, ok := strings.Cut(by, "/"); ok {
-			return e.whoScales(f, kind, fmt.Sprintf("%s %#q", kind, name), it, through, since)
+			return e.whoScales(f, kind, fmt.Sprintf("%s %#q", kind, name), it, when)
 		}
-		return fmt.Sprintf("the autoscaler %#q set %s%s%s", by, it, through, since)
+		by = fmt.Sprintf("the autoscaler %#q", by)
 	case ownership.Controller:
-		return fmt.Sprintf("the controller %#q set %s%s%s", by, it, through, since) + e.byRule(f)
+		by = fmt.Sprintf("the controller %#q", by)
+		switch {
+		case f.Owner.Rule == ownership.ControllerFieldsAnnotation:
+			when += ", and owns it by the annotation controller-fields"
+		case f.Owner.Rule != "":
+			when += fmt.Sprintf(", and owns it by rule %#q", f.Owner.Rule)
+		}
 	case ownership.Imperative:
-		return fmt.Sprintf("a user set %s with an imperative command (%#q)%s%s", it, by, through, since)
+		by, how = "a user", imperatively(by)
 	case ownership.Other:
-		return fmt.Sprintf("%#q, a manager that the configuration does not list, set %s%s%s", by, it, through, since)
+		by = fmt.Sprintf("%#q, a manager that the configuration does not list,", by)
 	case ownership.Manifest:
 		if by != "" {
-			by = fmt.Sprintf(" (%#q)", by)
+			how = fmt.Sprintf(" (%#q)", by)
 		}
-		return "the manifest set " + it + by + since
+		by = "the manifest"
 	case ownership.Unknown:
 		return "its manager is not recorded"
 	default:
 		return "the API server set " + it + " by default"
 	}
+	return by + " set " + it + how + when
 }
 
-// byRule returns the rule by which a controller owns a field.
-func (e Explanation) byRule(f *ownership.Field) string {
-	switch f.Owner.Rule {
-	case "":
-		return ""
-	case ownership.ControllerFieldsAnnotation:
-		return ", and owns it by the annotation controller-fields"
-	default:
-		return fmt.Sprintf(", and owns it by rule %#q", f.Owner.Rule)
-	}
+func imperatively(manager string) string {
+	return fmt.Sprintf(" with an imperative command (%#q)", manager)
 }
 
 // whoScales returns who last set a field that a scaler of a kind owns.
-func (e Explanation) whoScales(f *ownership.Field, kind, scaler, it, through, since string) string {
+func (e Explanation) whoScales(f *ownership.Field, kind, scaler, it, when string) string {
 	if len(f.Entries) == 0 || f.Entries[0].Manager == HandoverManager {
-		owns := scaler + " owns " + it + ", "
+		last := "and who set it last is not recorded"
 		switch {
 		case e.Subject.Scaled != "":
-			return owns + "and last scaled the object at " + e.Subject.Scaled
+			last = "and last scaled the object at " + e.Subject.Scaled
 		case kind == "HorizontalPodAutoscaler": // whose status would say so
-			return owns + "but has not set it yet"
-		default:
-			return owns + "and who set it last is not recorded"
+			last = "but has not set it yet"
 		}
+		return scaler + " owns " + it + ", " + last
 	}
 	last := f.Entries[0]
-	owner := ", but " + scaler + " owns " + it
-	if last.Time != "" {
-		owner = " at " + last.Time + owner
-	}
+	by, how := fmt.Sprintf("%#q", last.Manager), ""
 	switch {
 	case e.Subject.Context.Managers.IsApplier(last):
-		return fmt.Sprintf("an apply of the manifest (%#q) set %s%s", last.Manager, it, owner)
+		by = "an apply of the manifest (" + by + ")"
 	case e.Subject.Context.Managers.IsImperative(last):
-		return fmt.Sprintf("a user set %s with an imperative command (%#q)%s%s", it, last.Manager, through, owner)
-	case through == "":
-		return fmt.Sprintf("%#q set %s%s", last.Manager, it, owner)
-	default:
-		return scaler + " set " + it + through + since
+		by, how = "a user", imperatively(last.Manager)
+	case last.Subresource != "":
+		return scaler + " set " + it + when
 	}
+	return by + " set " + it + how + when + ", but " + scaler + " owns " + it
 }
 
 // withoutField begins the sentences about an apply of a manifest without the field.

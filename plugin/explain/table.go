@@ -28,7 +28,7 @@ var colors = map[ownership.Owner]int{
 
 // Wide writes a line for each field, with its full path, the full time, and all managedFields entries that contain it.
 func (e Explanation) Wide(w io.Writer, style table.Style, chosen func(ownership.Owner) bool) error {
-	rows := []table.Row{}
+	var rows []table.Row
 	for i := range e.Fields {
 		f := &e.Fields[i]
 		if !chosen(f.Owner.Kind) {
@@ -38,13 +38,9 @@ func (e Explanation) Wide(w io.Writer, style table.Style, chosen func(ownership.
 		for i, entry := range f.Entries {
 			entries[i] = strings.TrimSuffix(entry.Manager+"/"+entry.Operation+"/"+entry.Subresource, "/")
 		}
-		rows = append(rows, table.Row{
-			Cells: []string{
-				Text(f.Path), e.Short(f.Path, f.Value), f.Owner.Kind.String(), table.Dash(f.Owner.By),
-				table.Shorten(e.declared(f), maxValueLen), table.Dash(f.Since), table.Dash(strings.Join(entries, ",")),
-			},
-			Color: colors[f.Owner.Kind], At: ownerAt,
-		})
+		row := e.row(Text(f.Path), table.Dash(f.Since), e.Fields[i:i+1])
+		row.Cells = append(row.Cells, table.Dash(strings.Join(entries, ",")))
+		rows = append(rows, row)
 	}
 	return style.Write(w, slices.Concat([]string{e.Subject.Title()}, head, []string{"MANAGED BY"}), rows)
 }
@@ -53,11 +49,9 @@ func (e Explanation) Wide(w io.Writer, style table.Style, chosen func(ownership.
 // that are not chosen.
 func (e Explanation) Tree(w io.Writer, style table.Style, chosen func(ownership.Owner) bool) error {
 	folds := e.folds(chosen)
-	var rows []table.Row
+	rows := e.treeRows(style, folds, 0, "")
 	if len(folds) == 1 && len(folds[0].Path) == 0 {
 		rows = []table.Row{e.treeRow(style, ".", &folds[0])}
-	} else {
-		rows = e.treeRows(style, folds, 0, "")
 	}
 	return style.Write(w, append([]string{e.Subject.Title()}, head...), rows)
 }
@@ -94,34 +88,37 @@ func (e Explanation) treeRows(style table.Style, folds []ownership.Fold, depth i
 }
 
 func (e Explanation) treeRow(style table.Style, label string, fold *ownership.Fold) table.Row {
-	value, declared := e.foldValue(fold)
 	since := ""
 	for i := range fold.Fields {
 		since = max(since, fold.Fields[i].Since) // RFC 3339 in UTC, as the API server writes it, sorts by time
 	}
+	return e.row(label, style.Age(since), fold.Fields)
+}
+
+// row returns the line of fields with a single owner.
+func (e Explanation) row(label, since string, fields ownership.Fields) table.Row {
+	owner, value := fields[0].Owner, e.Short(fields[0].Path, fields[0].Value)
+	if len(fields) > 1 {
+		value = fmt.Sprintf("(%d fields)", len(fields))
+	}
 	return table.Row{
-		Cells: []string{label, value, fold.Owner.Kind.String(), table.Dash(fold.Owner.By), declared, style.Age(since)},
-		Color: colors[fold.Owner.Kind], At: ownerAt,
+		Cells: []string{label, value, owner.Kind.String(), table.Dash(owner.By), e.declaredOf(fields), since},
+		Color: colors[owner.Kind], At: ownerAt,
 	}
 }
 
-// foldValue returns the value of a fold, and which part of it the manifest declares.
-func (e Explanation) foldValue(fold *ownership.Fold) (value, declared string) {
-	if len(fold.Fields) == 1 {
-		f := &fold.Fields[0]
-		return e.Short(f.Path, f.Value), table.Shorten(e.declared(f), maxValueLen)
-	}
+// declaredOf returns which part of the fields the manifest declares.
+func (e Explanation) declaredOf(fields ownership.Fields) string {
 	counts := map[string]int{}
-	for i := range fold.Fields {
-		counts[e.declared(&fold.Fields[i])]++
+	for i := range fields {
+		counts[e.declared(&fields[i])]++
 	}
-	value = fmt.Sprintf("(%d fields)", len(fold.Fields))
-	for _, answer := range []string{"yes", "no", "?"} {
-		if counts[answer] == len(fold.Fields) {
-			return value, answer
+	for answer := range counts {
+		if len(fields) == 1 || len(counts) == 1 && slices.Contains([]string{"yes", "no", "?"}, answer) {
+			return table.Shorten(answer, maxValueLen)
 		}
 	}
-	return value, fmt.Sprintf("yes for %d", counts["yes"])
+	return fmt.Sprintf("yes for %d", counts["yes"])
 }
 
 // Short returns a value as the tree shows it: shortened, and masked for the contents of a Secret.

@@ -115,9 +115,6 @@ func named(e explain.Explanation, live *jsontree.Node, field string) ([]fieldpat
 		}
 	}
 	paths, err := e.Named(field)
-	if whole, ok := e.Within(field); err != nil && ok {
-		return nil, fmt.Errorf("%s: %s is part of %s, which is atomic; release all of it instead", e.Subject, field, explain.Text(whole.Path))
-	}
 	for _, path := range paths {
 		if err := errors.Join(refuseIdentity(e.Subject, path), refuse(e.Subject, live, path)); err != nil {
 			return nil, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
@@ -22,12 +21,8 @@ type Annotated struct {
 // AnnotatedOf returns a subject as Annotated; ok is false if it does not have the annotation, or is a namespace.
 func AnnotatedOf(s Subject) (a Annotated, ok bool) {
 	text, ok := s.Object.ModeAnnotation()
-	return annotated(s, text), ok && s.Namespace != ""
-}
-
-func annotated(s Subject, text string) Annotated {
 	mode, _ := ownership.ModeOf(text, true)
-	return Annotated{Object: s.Title(), Mode: mode}
+	return Annotated{s.Title(), mode}, ok && s.Namespace != ""
 }
 
 // AnnotatedNote says that the annotation of objects has no effect. It is empty if there are none.
@@ -35,9 +30,9 @@ func AnnotatedNote(all []Annotated) string {
 	if len(all) == 0 {
 		return ""
 	}
-	var names []string
-	for _, a := range all {
-		names = append(names, a.Object)
+	names := make([]string, len(all))
+	for i, a := range all {
+		names[i] = a.Object
 	}
 	return fmt.Sprintf("the annotation %s has no effect on objects; set the label of that name instead: %s",
 		ownership.ModeAnnotation, printable.Some(names))
@@ -52,19 +47,20 @@ func FindAnnotated(
 	if err != nil {
 		return nil, nil, err
 	}
-	kinds, _, err := c.surveyed(nil, nil)
+	kinds, _, err := c.surveyed(nil)
 	if len(namespaces) == 0 {
-		namespaces = []string{metav1.NamespaceAll}
+		namespaces = []string{""}
 	}
 	for _, namespace := range namespaces {
 		for _, kind := range kinds {
-			read, err := c.list(ctx, kind.gvk.GroupKind(), namespace, labels.Everything(), func(o *unstructured.Unstructured, _ int64) error {
-				if text, ok := o.GetAnnotations()[ownership.ModeAnnotation]; ok && o.GetNamespace() != "" {
-					found = append(found, annotated(Subject{Kind: kind.gvk, Namespace: o.GetNamespace(), Name: o.GetName()}, text))
+			complete, _, err := c.list(ctx, kind.gvk.GroupKind(), namespace, labels.Everything(), func(o *unstructured.Unstructured) error {
+				s, err := new(Live).newSubject(o)
+				if a, ok := AnnotatedOf(s); ok {
+					found = append(found, a)
 				}
-				return nil
+				return err
 			})
-			if err != nil || !read.complete {
+			if err != nil || !complete {
 				unread = append(unread, kind.String())
 			}
 		}

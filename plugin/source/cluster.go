@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,7 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/pager"
 
-	"github.com/ownership-handoff/handoff/internal/scale"
+	"github.com/ownership-handoff/handoff/internal/protocol"
 )
 
 // cluster is the origin of objects in a cluster.
@@ -42,19 +44,6 @@ func newCluster(getter genericclioptions.RESTClientGetter) (*cluster, error) {
 	return &cluster{getter: getter, objects: objects}, err
 }
 
-// kinds returns the kinds that the API server serves.
-func (c *cluster) kinds() (*servedKinds, error) {
-	if c.served == nil {
-		served, err := newServedKinds(c.getter)
-		if err != nil {
-			return nil, Advise(err, "")
-		}
-		c.served = &served
-	}
-	return c.served, nil
-}
-
-// chosen implements origin.
 func (c *cluster) chosen(r Reader, names []string, namespace string) (objects []*unstructured.Unstructured, gaps []string, err error) {
 	infos, err := resource.NewBuilder(c.getter).Unstructured().ContinueOnError().
 		NamespaceParam(namespace).DefaultNamespace().AllNamespaces(r.AllNamespaces).
@@ -72,76 +61,50 @@ func (c *cluster) chosen(r Reader, names []string, namespace string) (objects []
 			gaps = append(gaps, Advise(err, namespace).Error())
 		}
 	}
-	objects, err = unstructuredOf(infos)
-	return objects, gaps, err
+	return unstructuredOf(infos), gaps, nil
 }
 
-// list implements origin. It fetches one page ahead.
 func (c *cluster) list(
-	ctx context.Context, kind schema.GroupKind, namespace string, selector labels.Selector, visit visitObject,
-) (access, error) {
+	ctx context.Context, kind schema.GroupKind, namespace string, selector labels.Selector, visit func(*unstructured.Unstructured) error,
+) (complete bool, why string, err error) {
 	kinds, err := c.kinds()
 	if err != nil {
-		return access{}, err
+		return false, "", err
 	}
 	served, ok := kinds.of(kind)
 	switch {
-	case !ok && kinds.unknown[kind.Group]:
-		return access{remedy: "its API server does not respond: see kubectl get apiservices"}, nil
+	case !ok && kinds.silent[kind.Group]:
+		return false, "; its API server does not respond: see kubectl get apiservices", nil
 	case !ok:
-		return access{complete: true}, nil
+		return true, "", nil
+	case !served.namespaced:
+		namespace = ""
 	}
-	client, left := c.objects.Resource(served.resource).Namespace(served.in(namespace)), int64(-1)
+	client := c.objects.Resource(served.resource).Namespace(namespace)
 	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-		page, err := listCurrent(ctx, client, options)
-		if err == nil && options.Continue == "" {
-			left = itemsOf(page)
+		page, err := client.List(ctx, options)
+		var expired apierrors.APIStatus
+		if apierrors.IsResourceExpired(err) && errors.As(err, &expired) {
+			// The current version: the pages are then inconsistent, which is acceptable for an audit.
+			if options.Continue = expired.Status().Continue; options.Continue != "" {
+				return client.List(ctx, options)
+			}
 		}
 		return page, err
 	})
 	pages.PageBufferSize = 0
 	err = pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector.String()}, func(o runtime.Object) error {
-		if left > 0 { // known
-			left--
-		}
 		item := o.(*unstructured.Unstructured) //nolint:forcetypeassert // of the dynamic client
 		item.SetGroupVersionKind(served.gvk)   // which lists need not contain
-		return visit(item, left)
+		return visit(item)
 	})
 	switch {
 	case apierrors.IsForbidden(err):
-		return access{remedy: fmt.Sprintf("ask for permission to list %s %s", served, where(namespace))}, nil
+		return false, fmt.Sprintf("; ask for permission to list %s %s", served, where(namespace)), nil
 	case err != nil && !apierrors.IsNotFound(err): // the kind was deleted a moment ago
-		return access{}, Advise(err, namespace)
+		return false, "", Advise(err, namespace)
 	}
-	return access{complete: true}, nil
-}
-
-// listCurrent lists a page. If the resource version of the list has expired, it continues with the current one: the pages are then
-// inconsistent, which is acceptable for an audit.
-func listCurrent(
-	ctx context.Context, client dynamic.ResourceInterface, options metav1.ListOptions,
-) (*unstructured.UnstructuredList, error) {
-	page, err := client.List(ctx, options)
-	var status apierrors.APIStatus
-	if apierrors.IsResourceExpired(err) && errors.As(err, &status) && status.Status().Continue != "" {
-		options.Continue = status.Status().Continue
-		return client.List(ctx, options)
-	}
-	return page, err
-}
-
-// itemsOf returns the number of items of a list, of which this is the first page, or -1 if it is unknown.
-func itemsOf(first *unstructured.UnstructuredList) int64 {
-	items := int64(len(first.Items))
-	switch remaining := first.GetRemainingItemCount(); {
-	case remaining != nil:
-		return items + *remaining
-	case first.GetContinue() != "": // with a selector
-		return -1
-	default:
-		return items
-	}
+	return true, "", nil
 }
 
 // where returns the namespace of a permission to ask for.
@@ -159,13 +122,10 @@ func Client(getter genericclioptions.RESTClientGetter, id Identity) (dynamic.Res
 		return nil, Advise(err, id.Namespace)
 	}
 	client, _, err := c.client(id, "")
-	if err == nil && client == nil { // it was read a moment ago
-		err = fmt.Errorf("%s: the API server no longer serves the kind %s", id, id.Kind.Kind)
-	}
 	return client, err
 }
 
-// client returns the client for an object, nil if the API server does not serve its kind.
+// client returns the client for an object. A NoMatchError says that the API server does not serve its kind.
 func (c *cluster) client(id Identity, namespace string) (client dynamic.ResourceInterface, namespaced bool, err error) {
 	mapper, err := c.getter.ToRESTMapper()
 	if err != nil {
@@ -174,11 +134,12 @@ func (c *cluster) client(id Identity, namespace string) (client dynamic.Resource
 	mapping, err := mapper.RESTMapping(id.Kind.GroupKind(), id.Kind.Version)
 	switch {
 	case meta.IsNoMatchError(err):
-		if kinds, err := c.kinds(); err == nil && kinds.unknown[id.Kind.Group] {
+		if kinds, err := c.kinds(); err == nil && kinds.silent[id.Kind.Group] {
 			return nil, false, fmt.Errorf("unknown whether it exists, because the API server of the API group %s does not respond; "+
 				"see kubectl get apiservices", id.Kind.Group)
 		}
-		return nil, false, nil
+		return nil, false, wrapped{fmt.Sprintf("the API server does not serve kind %s in version %s; create its "+
+			"CustomResourceDefinition first, or see kubectl api-resources", id.Kind.Kind, id.Kind.GroupVersion()), err}
 	case err != nil:
 		return nil, false, Advise(err, namespace)
 	case mapping.Scope.Name() != meta.RESTScopeNameNamespace:
@@ -188,10 +149,12 @@ func (c *cluster) client(id Identity, namespace string) (client dynamic.Resource
 	}
 }
 
-// get implements origin.
 func (c *cluster) get(ctx context.Context, id Identity, namespace string) (*unstructured.Unstructured, error) {
 	client, _, err := c.client(id, namespace)
-	if err != nil || client == nil {
+	if meta.IsNoMatchError(err) {
+		return nil, nil //nolint:nilnil // no object and no error
+	}
+	if err != nil {
 		return nil, err
 	}
 	live, err := client.Get(ctx, id.Name, metav1.GetOptions{})
@@ -204,18 +167,17 @@ func (c *cluster) get(ctx context.Context, id Identity, namespace string) (*unst
 	return live, nil
 }
 
-// scalable implements origin.
 func (c *cluster) scalable(kind schema.GroupKind) (scales, known bool) {
 	kinds, err := c.kinds()
 	if err != nil {
 		return false, false
 	}
 	served, ok := kinds.of(kind)
-	return served.scales, ok || !kinds.unknown[kind.Group]
+	return served.scales, ok || !kinds.silent[kind.Group]
 }
 
-// definition implements origin. It reads a CustomResourceDefinition only if a version of the kind has a scale subresource: discovery
-// shows that without any permission.
+// definition reads a CustomResourceDefinition only if a version of the kind has a scale subresource: discovery shows that without any
+// permission.
 func (c *cluster) definition(
 	ctx context.Context, kind schema.GroupKind,
 ) (crd *apiextensionsv1.CustomResourceDefinition, gap string, err error) {
@@ -242,19 +204,63 @@ func (c *cluster) definition(
 	return crd, "", err
 }
 
-// surveyed implements origin.
-func (c *cluster) surveyed(types []string, _ []scale.Kind) (kinds []resourceKind, gaps []string, err error) {
+// surveyed returns by default all kinds with a scale subresource except ReplicaSets.
+func (c *cluster) surveyed(types []string) (kinds []resourceKind, gaps []string, err error) {
 	served, err := c.kinds()
 	if err != nil {
 		return nil, nil, err
 	}
-	for group := range served.unknown {
+	for group := range served.silent {
 		gaps = append(gaps, fmt.Sprintf("unknown resources in API group %s, because its API server does not respond; "+
 			"see kubectl get apiservices", group))
 	}
-	kinds, err = served.chosen(c.getter, types)
-	if err != nil {
-		return nil, nil, Advise(err, "")
+	for _, kind := range served.all {
+		if len(types) == 0 && kind.scales && kind.list && kind.gvk.GroupKind() != replicaSet() {
+			kinds = append(kinds, kind)
+		}
+	}
+	for _, word := range types {
+		mapping, err := resource.NewBuilder(c.getter).Unstructured().ResourceTypes(word).SelectAllParam(true).Do().ResourceMapping()
+		if err != nil {
+			return nil, nil, Advise(err, "")
+		}
+		kind, ok := served.of(mapping.GroupVersionKind.GroupKind())
+		if !ok || !kind.list {
+			return nil, nil, fmt.Errorf("%s cannot be listed; use other types", word)
+		}
+		if !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
 	}
 	return kinds, gaps, nil
+}
+
+// WithWarnings returns a context whose requests append the warnings in their responses to heard. If forwarded is set, those
+// that are not handoff's are also shown to the user.
+func WithWarnings(ctx context.Context, forwarded bool) (with context.Context, heard *[]string) {
+	c := &collector{forwarded: forwarded}
+	return context.WithValue(ctx, collectorKey{}, c), &c.heard
+}
+
+type collectorKey struct{}
+
+type collector struct {
+	heard     []string
+	forwarded bool
+}
+
+// warningHandler gives warnings to the collector of a request, and shows them to the user.
+type warningHandler struct{ next rest.WarningHandler }
+
+// HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
+func (h warningHandler) HandleWarningHeaderWithContext(ctx context.Context, code int, agent, text string) {
+	if c, ok := ctx.Value(collectorKey{}).(*collector); ok {
+		c.heard = append(c.heard, text)
+		if !c.forwarded || strings.HasPrefix(text, protocol.WarningPrefix) {
+			return
+		}
+	}
+	if h.next != nil {
+		h.next.HandleWarningHeader(code, agent, text)
+	}
 }

@@ -15,6 +15,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
 
@@ -30,19 +31,37 @@ func inFiles(ctx context.Context, in io.Reader, from resource.FilenameOptions, s
 	if err != nil {
 		return nil, err
 	}
+	if len(texts) == 0 && from.Kustomize == "" { // an empty directory
+		return nil, nil
+	}
 	builder := resource.NewLocalBuilder().Unstructured().LabelSelectorParam(selector)
 	for _, text := range texts {
 		inUTF8 := transform.NewReader(bytes.NewReader(text.Content), unicode.BOMOverride(unicode.UTF8.NewDecoder()))
 		builder = builder.Stream(inUTF8, text.Name)
 	}
-	if len(texts) == 0 && from.Kustomize == "" { // an empty directory
-		return nil, nil
-	}
 	infos, err := builder.FilenameParam(false, &resource.FilenameOptions{Kustomize: from.Kustomize}).Flatten().Do().Infos()
 	if err != nil {
 		return nil, locate(err, texts)
 	}
-	return unstructuredOf(infos)
+	return unstructuredOf(infos), nil
+}
+
+// unstructuredOf returns the objects that an unstructured builder has read.
+func unstructuredOf(infos []*resource.Info) []*unstructured.Unstructured {
+	objects := make([]*unstructured.Unstructured, len(infos))
+	for i, info := range infos {
+		objects[i] = info.Object.(*unstructured.Unstructured) //nolint:forcetypeassert // of the builder
+	}
+	return objects
+}
+
+// convert returns an object as a type of Kubernetes.
+func convert[T any](o *unstructured.Unstructured) (*T, error) {
+	to := new(T)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, to); err != nil {
+		return nil, fmt.Errorf("%s %s: %w", o.GetKind(), o.GetName(), err)
+	}
+	return to, nil
 }
 
 // isType reports whether a word is the singular or plural name of a kind, with or without its group.
@@ -58,16 +77,26 @@ var errEmpty = errors.New("the files contain no objects; write them with kubectl
 type files struct {
 	objects []*unstructured.Unstructured
 	crds    map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition // by the kinds that they define
+	facts   []schema.GroupKind                                             // kinds that only provide facts about others
 }
 
 // newFiles reads files.
-func (r Reader) newFiles(ctx context.Context) (*files, error) {
+func (r Reader) newFiles(ctx context.Context, scalers []scale.Kind) (*files, error) {
 	objects, err := inFiles(ctx, r.In, r.Files, "")
 	if err != nil {
 		return nil, err
 	}
-	f := &files{objects: objects, crds: map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition{}}
-	for _, o := range f.of(crdKind()) {
+	crds := schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
+	f := &files{
+		objects: objects, crds: map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition{},
+		facts: []schema.GroupKind{hpaKind(), crds, {Kind: "Namespace"}},
+	}
+	for _, scaler := range scalers {
+		if !scaler.IsWorkload() {
+			f.facts = append(f.facts, scaler.GroupKind)
+		}
+	}
+	for _, o := range f.of(crds) {
 		crd, err := convert[apiextensionsv1.CustomResourceDefinition](o)
 		if err != nil {
 			return nil, err
@@ -87,15 +116,7 @@ func (f *files) of(kind schema.GroupKind) (objects []*unstructured.Unstructured)
 	return objects
 }
 
-func hpaKind() schema.GroupKind {
-	return schema.GroupKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}
-}
-
-func crdKind() schema.GroupKind {
-	return schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
-}
-
-// chosen implements origin. TYPE/NAME is matched without an API server to resolve types.
+// chosen matches TYPE/NAME without an API server to resolve types.
 func (f *files) chosen(r Reader, names []string, _ string) (objects []*unstructured.Unstructured, gaps []string, err error) {
 	if len(f.objects) == 0 {
 		return nil, nil, errEmpty
@@ -114,7 +135,7 @@ func (f *files) chosen(r Reader, names []string, _ string) (objects []*unstructu
 		if isChosen && selector.Matches(labels.Set(o.GetLabels())) {
 			objects = append(objects, o)
 		}
-		contained = append(contained, nameOf(o.GroupVersionKind(), o.GetName()))
+		contained = append(contained, IdentityOf(o).String())
 	}
 	if isNamed && objects == nil {
 		return nil, nil, fmt.Errorf("%s not found in the files; they contain %s", names[0], strings.Join(contained, ", "))
@@ -122,12 +143,11 @@ func (f *files) chosen(r Reader, names []string, _ string) (objects []*unstructu
 	return objects, nil, nil
 }
 
-// get implements origin. Without a namespace, the name must be unique.
+// get without a namespace requires a unique name.
 func (f *files) get(_ context.Context, id Identity, namespace string) (found *unstructured.Unstructured, err error) {
 	namespace = cmp.Or(id.Namespace, namespace)
-	for _, o := range f.objects {
-		same := o.GroupVersionKind().GroupKind() == id.Kind.GroupKind() && o.GetName() == id.Name
-		if !same || namespace != "" && o.GetNamespace() != "" && o.GetNamespace() != namespace {
+	for _, o := range f.of(id.Kind.GroupKind()) {
+		if o.GetName() != id.Name || namespace != "" && o.GetNamespace() != "" && o.GetNamespace() != namespace {
 			continue
 		}
 		if found != nil {
@@ -139,28 +159,24 @@ func (f *files) get(_ context.Context, id Identity, namespace string) (found *un
 	return found, nil
 }
 
-// list implements origin. A kind of which the files contain no object may be installed nevertheless. That is a gap only for
+// list knows nothing about a kind of which the files contain no object: it may be installed nevertheless. That is a gap only for
 // HorizontalPodAutoscalers, because most clusters do not have the others, but their managers then count by their names.
 func (f *files) list(
-	_ context.Context, kind schema.GroupKind, namespace string, selector labels.Selector, visit visitObject,
-) (read access, err error) {
+	_ context.Context, kind schema.GroupKind, namespace string, selector labels.Selector, visit func(*unstructured.Unstructured) error,
+) (complete bool, why string, err error) {
 	all := f.of(kind)
-	if read.complete = len(all) > 0; kind == hpaKind() && !read.complete {
-		read.because, read.remedy = ", because the files contain none", "if there are any, add them: kubectl get hpa -o yaml"
+	if kind == hpaKind() && len(all) == 0 {
+		why = ", because the files contain none; if there are any, add them: kubectl get hpa -o yaml"
 	}
-	isOther := func(o *unstructured.Unstructured) bool {
-		return namespace != "" && o.GetNamespace() != namespace || !selector.Matches(labels.Set(o.GetLabels()))
-	}
-	chosen := slices.DeleteFunc(all, isOther)
-	for i, o := range chosen {
-		if err := visit(o, int64(len(chosen)-i-1)); err != nil {
-			return read, err
+	for _, o := range all {
+		isOther := namespace != "" && o.GetNamespace() != namespace || !selector.Matches(labels.Set(o.GetLabels()))
+		if err == nil && !isOther {
+			err = visit(o)
 		}
 	}
-	return read, nil
+	return len(all) > 0, why, err
 }
 
-// definition implements origin.
 func (f *files) definition(
 	_ context.Context, kind schema.GroupKind,
 ) (crd *apiextensionsv1.CustomResourceDefinition, gap string, err error) {
@@ -170,40 +186,35 @@ func (f *files) definition(
 	return crd, gap, nil
 }
 
-// scalable implements origin.
 func (f *files) scalable(kind schema.GroupKind) (scales, known bool) {
-	crd := f.crds[kind]
-	if crd == nil {
-		return scale.Known(kind.Group, kind.Kind) != nil, builtin(kind.Group)
+	if crd := f.crds[kind]; crd != nil {
+		return scale.Declared([]apiextensionsv1.CustomResourceDefinition{*crd}, kind.Group, "", kind.Kind) != nil, true
 	}
-	return slices.ContainsFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
-		return v.Subresources != nil && v.Subresources.Scale != nil
-	}), true
+	return scale.Known(kind.Group, kind.Kind) != nil, builtin(kind.Group)
 }
 
-// surveyed implements origin. Without types, these are not the kinds that only provide facts about others.
-func (f *files) surveyed(types []string, scalers []scale.Kind) (kinds []resourceKind, gaps []string, err error) {
+// surveyed returns by default all kinds but those that only provide facts about others.
+func (f *files) surveyed(types []string) (kinds []resourceKind, gaps []string, err error) {
 	if len(f.objects) == 0 {
 		return nil, nil, errEmpty
 	}
-	for _, word := range types {
-		isOf := func(o *unstructured.Unstructured) bool { return isType(o.GroupVersionKind(), word) }
-		if !slices.ContainsFunc(f.objects, isOf) {
-			return nil, nil, fmt.Errorf("the files contain no %s; write types in full, such as deployments, or omit them", word)
-		}
-	}
-	auxiliary := []schema.GroupKind{hpaKind(), crdKind(), {Kind: "Namespace"}}
-	for _, scaler := range scalers {
-		if !scaler.IsWorkload() {
-			auxiliary = append(auxiliary, scaler.GroupKind)
-		}
-	}
+	named := map[string]bool{}
 	for _, o := range f.objects {
-		kind := o.GroupVersionKind()
-		isNamed := slices.ContainsFunc(types, func(word string) bool { return isType(kind, word) })
-		isListed := func(k resourceKind) bool { return k.gvk.GroupKind() == kind.GroupKind() }
-		if (isNamed || len(types) == 0 && !slices.Contains(auxiliary, kind.GroupKind())) && !slices.ContainsFunc(kinds, isListed) {
-			kinds = append(kinds, resourceKind{gvk: kind})
+		kind := resourceKind{gvk: o.GroupVersionKind()}
+		chosen := len(types) == 0 && !slices.Contains(f.facts, kind.gvk.GroupKind())
+		for _, word := range types {
+			if isType(kind.gvk, word) {
+				chosen, named[word] = true, true
+			}
+		}
+		isListed := func(k resourceKind) bool { return k.gvk.GroupKind() == kind.gvk.GroupKind() }
+		if chosen && !slices.ContainsFunc(kinds, isListed) {
+			kinds = append(kinds, kind)
+		}
+	}
+	for _, word := range types {
+		if !named[word] {
+			return nil, nil, fmt.Errorf("the files contain no %s; write types in full, such as deployments, or omit them", word)
 		}
 	}
 	return kinds, nil, nil

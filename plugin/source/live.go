@@ -29,22 +29,8 @@ type Live struct {
 	kinds    []scale.Kind // of scalers
 	fields   map[schema.GroupVersionKind]scaleField
 	scalers  map[string]*scalers // by namespace
-	// everywhere reads the scalers of all namespaces at once. Users without that permission read them by namespace.
+	// everywhere reads the scalers of all namespaces at once.
 	everywhere bool
-}
-
-// Identity is what a manifest says about which object it describes.
-type Identity struct {
-	Kind            schema.GroupVersionKind
-	Namespace, Name string
-}
-
-// String returns the name of the object as kubectl prints it, such as deployment.apps/web.
-func (i Identity) String() string { return nameOf(i.Kind, i.Name) }
-
-// IdentityOf returns the identity of a manifest.
-func IdentityOf(o *unstructured.Unstructured) Identity {
-	return Identity{o.GroupVersionKind(), o.GetNamespace(), o.GetName()}
 }
 
 // Read returns the live object with the facts about its owners; ok is false if it does not exist. The error is one line that
@@ -54,7 +40,7 @@ func (l *Live) Read(ctx context.Context, id Identity) (s Subject, ok bool, err e
 	if err != nil || live == nil {
 		return s, false, err
 	}
-	s, err = l.subject(ctx, live)
+	s, err = l.subject(ctx, live, true)
 	if l.cluster == nil && len(s.Object.ManagedFields()) == 0 { // kubectl get removes them by default
 		s.gap("no managedFields, so the owners of its fields are unknown; export it with kubectl get -o yaml --show-managed-fields")
 	}
@@ -87,95 +73,83 @@ func (l *Live) Application(ctx context.Context, manifest *unstructured.Unstructu
 	a.Manifest = manifest
 	namespaced := true
 	if l.cluster != nil {
-		if namespaced, err = l.place(&a); err != nil {
+		if a.Resource, namespaced, err = l.place(manifest); err != nil {
 			return a, err
 		}
 	}
 	live, err := l.from.get(ctx, IdentityOf(manifest), l.namespace)
+	of := live
 	switch {
 	case err != nil:
 		return a, err
-	case l.cluster == nil && live != nil:
+	case live == nil:
+		of = manifest
+		if manifest.GetNamespace() == "" && namespaced {
+			manifest.SetNamespace(l.namespace)
+		}
+	case l.cluster == nil:
 		manifest.SetNamespace(live.GetNamespace())
-	case l.cluster == nil && manifest.GetNamespace() == "":
-		manifest.SetNamespace(l.namespace)
 	}
-	if live != nil {
-		a.Subject, err = l.subject(ctx, live)
-	} else if a.Subject, err = l.newSubject(manifest); err == nil {
-		a.Subject.Object = ownership.Object{}
-		err = l.complete(ctx, &a.Subject)
-	}
+	a.Subject, err = l.subject(ctx, of, live != nil)
 	if !namespaced {
 		a.Subject.Namespace = "" // the API server ignores that of the manifest
 	}
 	return a, err
 }
 
-// place sets where the API server stores the object of a manifest, as kubectl apply does.
-func (l *Live) place(a *Application) (namespaced bool, err error) {
-	id := IdentityOf(a.Manifest)
+// place returns the client for the object of a manifest, and sets the manifest's namespace, as kubectl apply does.
+func (l *Live) place(manifest *unstructured.Unstructured) (client dynamic.ResourceInterface, namespaced bool, err error) {
+	id := IdentityOf(manifest)
 	if id.Name == "" {
-		return false, errors.New("metadata.name is missing, but kubectl apply requires it; set it, or use kubectl create")
+		return nil, false, errors.New("metadata.name is missing, but kubectl apply requires it; set it, or use kubectl create")
 	}
-	a.Resource, namespaced, err = l.cluster.client(id, l.namespace)
+	client, namespaced, err = l.cluster.client(id, l.namespace)
 	switch {
-	case err != nil:
-		return false, err
-	case a.Resource == nil:
-		return false, fmt.Errorf("the API server does not serve kind %s in version %s; create its CustomResourceDefinition first, "+
-			"or see kubectl api-resources", id.Kind.Kind, id.Kind.GroupVersion())
-	case namespaced && id.Namespace == "":
-		a.Manifest.SetNamespace(l.namespace)
-	case namespaced && l.explicit && id.Namespace != l.namespace: // as kubectl
-		return false, fmt.Errorf("the manifest has namespace %s, but -n selects %s; use -n %s, or omit it", id.Namespace, l.namespace, id.Namespace)
+	case err != nil || !namespaced:
+	case id.Namespace == "":
+		manifest.SetNamespace(l.namespace)
+	case l.explicit && id.Namespace != l.namespace: // as kubectl
+		err = fmt.Errorf("the manifest has namespace %s, but -n selects %s; use -n %s, or omit it", id.Namespace, l.namespace, id.Namespace)
 	}
-	return namespaced, nil
+	return client, namespaced, err
 }
 
-// subject returns the subject of an object, with its scale field and its scaler.
-func (l *Live) subject(ctx context.Context, o *unstructured.Unstructured) (Subject, error) {
+// subject returns the subject of an object, with its scale field and its scaler. If the object does not exist, it is a manifest.
+func (l *Live) subject(ctx context.Context, o *unstructured.Unstructured, exists bool) (Subject, error) {
 	s, err := l.newSubject(o)
 	if err != nil {
 		return s, err
 	}
-	err = l.complete(ctx, &s)
-	return s, err
-}
-
-// complete adds the scale field and the scaler to a subject.
-func (l *Live) complete(ctx context.Context, s *Subject) error {
-	field, err := l.setScale(ctx, s)
-	if field.gap != "" {
-		s.gap("%s", field.gap)
+	if !exists {
+		s.Object = ownership.Object{}
 	}
-	if err != nil || field.path == nil {
-		return err
+	gap, err := l.setScale(ctx, &s)
+	if gap != "" {
+		s.gap("%s", gap)
+	}
+	if err != nil || s.Context.Scale == nil {
+		return s, err
 	}
 	near, err := l.scalersIn(ctx, s.Namespace)
 	if err != nil {
-		return err
+		return s, err
 	}
 	for _, kind := range near.unread {
-		s.gap("unknown whether a %s targets it%s; %s", kind.name, kind.because, kind.remedy)
+		s.gap("unknown whether a %s targets it%s", kind.name, kind.why)
 	}
 	s.scaledBy(near)
-	return nil
+	return s, nil
 }
 
 // scalersIn returns the scalers of a namespace, possibly with those of others.
-func (l *Live) scalersIn(ctx context.Context, namespace string) (*scalers, error) {
-	if l.everywhere && namespace != "" {
-		if all, err := l.scalersIn(ctx, ""); err != nil || len(all.unread) == 0 {
-			return all, err
-		}
+func (l *Live) scalersIn(ctx context.Context, namespace string) (read *scalers, err error) {
+	if l.everywhere {
+		namespace = ""
 	}
-	read := l.scalers[namespace]
-	if read != nil {
-		return read, nil
+	if read = l.scalers[namespace]; read == nil {
+		read, err = readScalers(ctx, l.from, l.kinds, namespace)
+		l.scalers[namespace] = read
 	}
-	read, err := readScalers(ctx, l.from, l.kinds, namespace)
-	l.scalers[namespace] = read
 	return read, err
 }
 
@@ -186,26 +160,31 @@ type scaleField struct {
 	gap  string
 }
 
-// setScale sets the path of the scale field of a subject's kind.
-func (l *Live) setScale(ctx context.Context, s *Subject) (field scaleField, err error) {
+// setScale sets the path of the scale field of a subject's kind. The gap says why it is unknown.
+func (l *Live) setScale(ctx context.Context, s *Subject) (gap string, err error) {
 	field, known := l.fields[s.Kind]
-	if path := scale.Known(s.Kind.Group, s.Kind.Kind); path != nil {
-		field, known = scaleField{path: path, in: func(string) fieldpath.Path { return path }}, true
-	}
 	if !known {
-		crd, gap, err := l.from.definition(ctx, s.Kind.GroupKind())
-		if err != nil {
-			return field, err
-		}
-		if field.gap = gap; crd != nil {
-			field.in = func(apiVersion string) fieldpath.Path {
-				gv, _ := schema.ParseGroupVersion(apiVersion) // an invalid one has no path
-				return scale.Declared([]apiextensionsv1.CustomResourceDefinition{*crd}, gv.Group, gv.Version, s.Kind.Kind)
-			}
-			field.path = field.in(s.Kind.GroupVersion().String())
+		if field, err = l.scaleField(ctx, s.Kind); err != nil {
+			return "", err
 		}
 		l.fields[s.Kind] = field
 	}
 	s.Context.Scale, s.Context.Managers.Scale = field.path, field.in
+	return field.gap, nil
+}
+
+func (l *Live) scaleField(ctx context.Context, kind schema.GroupVersionKind) (field scaleField, err error) {
+	if path := scale.Known(kind.Group, kind.Kind); path != nil {
+		return scaleField{path: path, in: func(string) fieldpath.Path { return path }}, nil
+	}
+	crd, gap, err := l.from.definition(ctx, kind.GroupKind())
+	if crd == nil || err != nil {
+		return scaleField{gap: gap}, err
+	}
+	field.in = func(apiVersion string) fieldpath.Path {
+		gv, _ := schema.ParseGroupVersion(apiVersion) // an invalid one has no path
+		return scale.Declared([]apiextensionsv1.CustomResourceDefinition{*crd}, gv.Group, gv.Version, kind.Kind)
+	}
+	field.path = field.in(kind.GroupVersion().String())
 	return field, nil
 }

@@ -6,7 +6,9 @@ import (
 	"context"
 	"io"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
@@ -27,6 +29,27 @@ type Reader struct {
 	AllNamespaces bool
 }
 
+// origin is where objects are read from: a cluster, or files. An empty namespace stands for all.
+type origin interface {
+	// chosen returns the objects that a reader selects. If only some can be read, the gaps are about the others.
+	chosen(r Reader, names []string, namespace string) (objects []*unstructured.Unstructured, gaps []string, err error)
+	// get returns an object, nil if it does not exist. A namespace that is missing in the identity is the given one.
+	get(ctx context.Context, id Identity, namespace string) (*unstructured.Unstructured, error)
+	// list calls visit for the objects of a kind that a selector matches. Complete reports whether none is missing: all have been
+	// read, or the kind is not installed. Why says why some could be missing, empty if that is not worth a gap.
+	list(
+		ctx context.Context, kind schema.GroupKind, namespace string, selector labels.Selector, visit func(*unstructured.Unstructured) error,
+	) (complete bool, why string, err error)
+	// definition returns the CustomResourceDefinition of a kind that can have a scale subresource, nil if there is none. The gap
+	// says why the field that an autoscaler sets is unknown.
+	definition(ctx context.Context, kind schema.GroupKind) (crd *apiextensionsv1.CustomResourceDefinition, gap string, err error)
+	// scalable reports whether a kind has a scale subresource; known is false if that cannot be determined.
+	scalable(kind schema.GroupKind) (scales, known bool)
+	// surveyed returns the kinds of the given types or, without any, those whose objects are worth a survey. The gaps are about
+	// kinds that are unknown.
+	surveyed(types []string) (kinds []resourceKind, gaps []string, err error)
+}
+
 // Offline reports whether objects are read from files instead of a cluster.
 func (r Reader) Offline() bool { return len(r.Files.Filenames) > 0 || r.Files.Kustomize != "" }
 
@@ -39,7 +62,7 @@ func (r Reader) Read(ctx context.Context, names ...string) (subjects []Subject, 
 	}
 	objects, gaps, err := live.from.chosen(r, names, live.namespace)
 	for _, o := range objects {
-		s, err := live.subject(ctx, o)
+		s, err := live.subject(ctx, o, true)
 		if err != nil {
 			return subjects, gaps, err
 		}
@@ -71,7 +94,7 @@ func (r Reader) Live(ctx context.Context) (*Live, error) {
 		if err != nil || !l.explicit {
 			l.namespace = ""
 		}
-		l.from, err = r.newFiles(ctx)
+		l.from, err = r.newFiles(ctx, l.kinds)
 		return l, err
 	}
 	if err == nil {

@@ -26,7 +26,7 @@ type Subject struct {
 }
 
 // String returns the name of the object as kubectl prints it, such as deployment.apps/web.
-func (s Subject) String() string { return nameOf(s.Kind, s.Name) }
+func (s Subject) String() string { return nameOf(s.Kind.GroupKind(), s.Name) }
 
 // Title returns the name of the object with its namespace.
 func (s Subject) Title() string { return s.String() + s.In() }
@@ -39,14 +39,25 @@ func (s Subject) In() string {
 	return " -n " + s.Namespace
 }
 
-func nameOf(kind schema.GroupVersionKind, name string) string {
-	return strings.ToLower(kind.GroupKind().String()) + "/" + name
+func nameOf(kind schema.GroupKind, name string) string { return strings.ToLower(kind.String()) + "/" + name }
+
+// Identity is what a manifest says about which object it describes.
+type Identity struct {
+	Kind            schema.GroupVersionKind
+	Namespace, Name string
+}
+
+// String returns the name of the object as kubectl prints it, such as deployment.apps/web.
+func (i Identity) String() string { return nameOf(i.Kind.GroupKind(), i.Name) }
+
+// IdentityOf returns the identity of a manifest.
+func IdentityOf(o *unstructured.Unstructured) Identity {
+	return Identity{o.GroupVersionKind(), o.GetNamespace(), o.GetName()}
 }
 
 // newSubject returns the subject of an object. Like kubectl's output, its text has the fields in alphabetical order.
 func (l *Live) newSubject(o *unstructured.Unstructured) (s Subject, err error) {
-	kind := o.GroupVersionKind()
-	s = Subject{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}
+	s = Subject{Kind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
 	text, err := o.MarshalJSON()
 	if err == nil {
 		s.Object, err = ownership.ParseObject(text)
@@ -54,7 +65,7 @@ func (l *Live) newSubject(o *unstructured.Unstructured) (s Subject, err error) {
 	if err != nil {
 		return s, fmt.Errorf("%s: %w", s, err)
 	}
-	rules, unread := l.rules.For(kind.GroupKind(), s.Namespace, s.Object)
+	rules, unread := l.rules.For(s.Kind.GroupKind(), s.Namespace, s.Object)
 	s.Context.Managers = l.managers.WithRules(rules, nil)
 	if unread != nil { // as in the webhook, these paths are ignored
 		details := ": " + strings.ReplaceAll(unread.Error(), "\n", "; ")

@@ -8,15 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/restmapper"
 )
 
 // discovered returns what discovery says about a kind Widget: v1 has no scale subresource, and v2 may have one.
-func discovered(v2 ...metav1.APIResource) []*metav1.APIResourceList {
+func discovered(v2 ...metav1.APIResource) *servedKinds {
 	widgets := metav1.APIResource{Name: "widgets", Kind: "Widget", Namespaced: true, Verbs: metav1.Verbs{"list"}}
-	return []*metav1.APIResourceList{
-		{GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{widgets}},
-		{GroupVersion: "example.com/v2", APIResources: append([]metav1.APIResource{widgets}, v2...)},
-	}
+	return kindsOf([]*restmapper.APIGroupResources{{
+		Group: metav1.APIGroup{Name: "example.com", Versions: []metav1.GroupVersionForDiscovery{{Version: "v1"}, {Version: "v2"}}},
+		VersionedResources: map[string][]metav1.APIResource{"v1": {widgets}, "v2": append([]metav1.APIResource{widgets}, v2...)},
+	}})
 }
 
 func TestTheScaleFieldOfAVersionWithoutAScaleSubresource(t *testing.T) {
@@ -33,21 +34,18 @@ func TestTheScaleFieldOfAVersionWithoutAScaleSubresource(t *testing.T) {
 		t.Fatal(err)
 	}
 	for sentence, c := range map[string]struct {
-		resources []*metav1.APIResourceList
-		want      string
-		requests  int
+		served   *servedKinds
+		want     string
+		requests int
 	}{
 		"declared by another version": {discovered(metav1.APIResource{Name: "widgets/scale", Kind: "Scale"}), ".spec.size", 1},
 		"declared by none":            {discovered(), "", 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			objects := dynamicfake.NewSimpleDynamicClient(scheme, crd)
-			var served servedKinds
-			for _, list := range c.resources {
-				served.add(list)
-			}
-			live := Live{from: &cluster{objects: objects, served: &served}, fields: map[schema.GroupVersionKind]scaleField{}}
-			field, err := live.setScale(t.Context(), &Subject{Kind: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}})
+			kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
+			live := Live{from: &cluster{objects: objects, served: c.served}}
+			field, err := live.scaleField(t.Context(), kind)
 			if err != nil || field.gap != "" {
 				t.Fatalf("error %v, gap %q", err, field.gap)
 			}
@@ -57,16 +55,9 @@ func TestTheScaleFieldOfAVersionWithoutAScaleSubresource(t *testing.T) {
 			if got := len(objects.Actions()); got != c.requests {
 				t.Errorf("want %d requests, because reading the CustomResourceDefinition requires a permission, got %d", c.requests, got)
 			}
+			if served, ok := c.served.of(kind.GroupKind()); !ok || served.gvk != kind {
+				t.Errorf("want the preferred version %s, got %+v", kind, served)
+			}
 		})
-	}
-}
-
-func TestAKindIsScalableIfAnyVersionIs(t *testing.T) {
-	var served servedKinds
-	for _, list := range discovered(metav1.APIResource{Name: "widgets/scale", Kind: "Scale"}) {
-		served.add(list)
-	}
-	if kind, ok := served.of(schema.GroupKind{Group: "example.com", Kind: "Widget"}); !ok || !kind.scales || kind.gvk.Version != "v1" {
-		t.Errorf("want a scalable kind in the preferred version v1, got %+v", kind)
 	}
 }
