@@ -19,6 +19,8 @@ type applier struct {
 	by string
 	// ci reports whether make test plays the client.
 	ci bool
+	// replaces reports whether the client replaces whole objects.
+	replaces bool
 	// create applies the first manifest, apply the next ones. Adopt applies a manifest of an object that another client created.
 	// Rollback returns to the manifest of the first revision.
 	create, apply, adopt, rollback func(n *namespace, m fmt.Stringer) error
@@ -52,13 +54,13 @@ func appliers() []*applier {
 		kubectl("kubectl apply"),
 		kubectl("kubectl apply --server-side", "--server-side", "--force-conflicts"),
 		helm("Helm 3", helmRun{program: "helm"}),
-		helm("Helm 3, `--force`", helmRun{program: "helm", flags: []string{"--force"}}),
+		helm("Helm 3, `--force`", helmRun{program: "helm", replaces: true, flags: []string{"--force"}}),
 		helm("Helm 3's library", helmRun{program: terraform}),
 		helm("Helm 4, as it comes", helmRun{program: "helm4", ci: true}),
 		helm("Helm 4, `--force-conflicts`", helmRun{program: "helm4", ci: true, flags: []string{"--force-conflicts"}}),
 		helm("Helm 4, `--server-side=false`", helmRun{program: "helm4", ci: true, flags: []string{"--server-side=false"}}),
 		helm("Helm 4, `--server-side=false --force-replace`",
-			helmRun{program: "helm4", flags: []string{"--server-side=false", "--force-replace"}}),
+			helmRun{program: "helm4", replaces: true, flags: []string{"--server-side=false", "--force-replace"}}),
 		helm("Helm 4 after Helm 3", helmRun{program: "helm4", before: "helm"}),
 		helm("Helm 4 after Helm 3, `--server-side=true --force-conflicts`",
 			helmRun{program: "helm4", before: "helm", flags: []string{"--server-side=true", "--force-conflicts"}}),
@@ -122,7 +124,7 @@ type helmRun struct {
 	// program upgrades releases. Before installs them; the default is the same program.
 	program, before string
 	flags           []string
-	ci              bool
+	ci, replaces    bool
 }
 
 func helm(name string, run helmRun) *applier {
@@ -136,7 +138,7 @@ func helm(name string, run helmRun) *applier {
 		return run.flags
 	}
 	return &applier{
-		name: name, by: run.program, ci: run.ci,
+		name: name, by: run.program, ci: run.ci, replaces: run.replaces,
 		create: func(n *namespace, m fmt.Stringer) error { return upgrade(n, run.before, m, own(run.before)) },
 		apply:  func(n *namespace, m fmt.Stringer) error { return upgrade(n, run.program, m, run.flags) },
 		adopt: func(n *namespace, m fmt.Stringer) error {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,10 +69,12 @@ func startArgoCD() error {
 
 // argocd returns Argo CD with options of an Application's syncs.
 func argocd(name string, options ...string) *applier {
-	return sameEverywhere(name, "argocd", false, func(n *namespace, m fmt.Stringer) error {
+	by := sameEverywhere(name, "argocd", false, func(n *namespace, m fmt.Stringer) error {
 		n.Helper()
 		return n.sync(m, options)
 	})
+	by.replaces = slices.Contains(options, "Replace=true")
+	return by
 }
 
 // sync commits a manifest and syncs the Application of the namespace to it.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,7 +62,8 @@ func installKinds() error {
 	return nil
 }
 
-// TestEveryClientKeepsTheCatalogue plays the catalogue with each client. Without handoff, fields lose what their controllers have written.
+// TestEveryClientKeepsTheCatalogue plays the catalogue with each client. Without handoff, fields lose what their controllers have written. The
+// exceptions are those of docs/clients.md.
 func TestEveryClientKeepsTheCatalogue(t *testing.T) {
 	t.Parallel()
 	for _, by := range appliers() {
@@ -70,8 +72,14 @@ func TestEveryClientKeepsTheCatalogue(t *testing.T) {
 			playable(t, by.by, by.ci)
 			without := newNamespace(t, false).catalogue(by)
 			with := newNamespace(t, true).catalogue(by)
-			isRefused := by.name == "Helm 4, as it comes" // which conflicts with the controllers before any webhook is called
-			if isRefused != (len(without) == 0) || len(with) > 0 {
+			isLost, isKept := len(without) > 0, len(with) == 0
+			switch by.name {
+			case "Helm 4, as it comes": // conflicts with the controllers before any webhook is called
+				isLost = !isLost
+			case "Ansible, without `apply`": // sends no apply
+				isKept = slices.Equal(with, without)
+			}
+			if !isLost || !isKept {
 				t.Errorf("lost without handoff: %q; with it: %q", without, with)
 			}
 		})
@@ -85,6 +93,9 @@ func (n *namespace) catalogue(by *applier) (lost []string) {
 	n.must(suite.kinds())
 	all, err := packs.Read(suite.root)
 	n.must(err)
+	if by.replaces { // as the test of the catalogue shows, the API server accepts no Job without the labels that it has added
+		all = slices.DeleteFunc(all, func(e *packs.Entry) bool { return e.Manifest["kind"] == "Job" })
+	}
 	applied := make(manifests, len(all))
 	for i, e := range all {
 		applied[i], _, err = e.In(suite.api, n.name, map[bool]string{false: "off", true: "enforce"}[n.handoff])
