@@ -161,6 +161,11 @@ func upgrade(n *namespace, program string, m fmt.Stringer, flags []string) error
 	return runHelm(n, program, flags, "upgrade", "web", chart)
 }
 
+// isOverwritten reports whether an error says that someone else has written an object between a client's request for it and its write.
+func isOverwritten(message string) bool {
+	return strings.Contains(message, "the object has been modified")
+}
+
 func runHelm(n *namespace, program string, flags []string, command ...string) error {
 	n.Helper()
 	flags = append([]string{"--kubeconfig=" + suite.cluster.Plane.Kubeconfig, "--namespace=" + n.name}, flags...)
@@ -173,7 +178,7 @@ func runHelm(n *namespace, program string, flags []string, command ...string) er
 		switch {
 		case err == nil:
 			return nil
-		case !strings.Contains(err.Error(), "the object has been modified"):
+		case !isOverwritten(err.Error()):
 			return fmt.Errorf("%s: %w", program, err)
 		}
 		n.settled() // a replacement has met a controller's write, and is run again as people would do

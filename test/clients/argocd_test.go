@@ -89,24 +89,28 @@ func (n *namespace) sync(m fmt.Stringer, options []string) error {
 	if err != nil {
 		n.Fatal(err)
 	}
+	for {
+		switch state := n.operate(revision, string(list)); {
+		case state["phase"] == "Succeeded":
+			return nil
+		case !isOverwritten(fmt.Sprint(state)): // otherwise, a replacement has met a controller's write, and people would sync again
+			return errors.New(fmt.Sprint(state["phase"], ": ", state["message"], ": ", state["syncResult"]))
+		}
+	}
+}
+
+// operate starts an operation of the Application of the namespace, and returns its state at the end.
+func (n *namespace) operate(revision, options string) (state map[string]any) {
+	n.Helper()
 	id := string(uuid.NewUUID()) // distinguishes this operation from earlier ones
 	n.kubectl("", "patch", "--namespace="+argocdNamespace, "application", n.name, "--type=merge", "-p", fmt.Sprintf(
-		`{"operation":{"info":[{"name":"id","value":%q}],"sync":{"revision":%q,"syncOptions":%s}}}`, id, revision, list))
-	var state map[string]any
-	n.Cleanup(func() {
-		if n.Failed() {
-			n.Logf("the last sync: %v", state)
-		}
-	})
+		`{"operation":{"info":[{"name":"id","value":%q}],"sync":{"revision":%q,"syncOptions":%s}}}`, id, revision, options))
 	n.eventually("Argo CD has synced", func() bool {
 		state, _, _ = unstructured.NestedMap(n.app().Object, "status", "operationState")
 		info, _, _ := unstructured.NestedSlice(state, "operation", "info")
 		return state["finishedAt"] != nil && strings.Contains(fmt.Sprint(info), id)
 	})
-	if state["phase"] != "Succeeded" {
-		return errors.New(fmt.Sprint(state["phase"], ": ", state["message"]))
-	}
-	return nil
+	return state
 }
 
 // commit commits a manifest to the repository of the namespace, and returns the revision.
