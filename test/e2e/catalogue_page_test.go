@@ -64,8 +64,8 @@ server refuses an apply with a smaller size), and topologies of Cluster API (set
 
 A manifest is applied to a real API server, the controller's recorded write follows, and the manifest is applied again. Each cell shows what
 becomes of the field, without handoff → with handoff and the pack. Flux renames the entries of kubectl before it applies.
-"replace" is Argo CD with Replace=true. The last column is an apply of a manifest with another value. `make e2e-clients` plays all entries with each
-real client of [clients.md](clients.md), and nothing is lost, but with Ansible without `apply`, which is no apply.
+"replace" is Argo CD with Replace=true. The last column is an apply of a manifest with another value. ` + "`make e2e-clients`" + ` plays all entries with each
+real client of [clients.md](clients.md), and nothing is lost, but with Ansible without ` + "`apply`" + `, which is no apply.
 
 `)
 	columns := []string{"rule", "entry"}
