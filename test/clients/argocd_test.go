@@ -89,14 +89,17 @@ func (n *namespace) sync(m fmt.Stringer, options []string) error {
 	if err != nil {
 		n.Fatal(err)
 	}
-	for {
-		switch state := n.operate(revision, string(list)); {
-		case state["phase"] == "Succeeded":
+	var state map[string]any
+	for range 5 {
+		if state = n.operate(revision, string(list)); state["phase"] == "Succeeded" {
 			return nil
-		case !isOverwritten(fmt.Sprint(state)): // otherwise, a replacement has met a controller's write, and people would sync again
-			return errors.New(fmt.Sprint(state["phase"], ": ", state["message"], ": ", state["syncResult"]))
+		}
+		// People would sync again if a replacement has met a controller's write, or an object that Argo CD does not know of yet.
+		if text := fmt.Sprint(state); !isOverwritten(text) && !strings.Contains(text, "already exists") {
+			break
 		}
 	}
+	return errors.New(fmt.Sprint(state["phase"], ": ", state["message"], ": ", state["syncResult"]))
 }
 
 // operate starts an operation of the Application of the namespace, and returns its state at the end.
