@@ -18,9 +18,8 @@ func (s *shared) newDoctor() *cobra.Command {
 		Long: `Checks an installation of the handoff webhook, and shows for each problem how to fix it.
 
 The central check is a dry run: the command creates a Deployment with --dry-run=server, and the webhook answers it with a
-warning. If the user cannot create one, or handoff does not review it, it is a StatefulSet or ReplicaSet. The dry run takes
-the way of a real write, through the API server, the webhook configuration, the network, TLS and a pod. The other checks find
-out why there is no answer, and what will fail next.
+warning. The dry run takes the way of a real write, through the API server, the webhook configuration, the network, TLS and a
+pod. The other checks find out why there is no answer, and what will fail next.
 
 Checks:
   api-server      the version of Kubernetes
@@ -29,12 +28,10 @@ Checks:
   pods            the Deployment and its pods: not ready, restarts, cannot be created
   certificate     the serving certificate: expiration, DNS names, CA; the caBundle of each webhook
   permissions     which permissions the webhook's ServiceAccount lacks
-  namespaces      which of them seem to have opted in and have not: misspelled annotations, unknown modes, labels that do
-                  not follow the annotation, excluded namespaces; objects that have the annotation instead of the label
+  namespaces      which of them seem to have opted in and have not, such as by a misspelled annotation or an unknown mode
   dry-run         the API server calls the webhook, and a pod answers
   network         the error of the API server when it connects to the Service, if a dry run was not answered
-  changes         what other clients have changed in the configuration since the installation, such as an admission
-                  enforcer or kubectl edit
+  changes         what other clients have changed in the configuration since the installation
   versions        the images of the pods, and the versions of the webhook and of this plugin
   guard           the guard's policies, if they are installed
 
@@ -42,8 +39,7 @@ Nothing is stored: the only writes are dry runs and access reviews. With -n, the
 that namespace is checked. Without it, the command chooses a namespace, preferably one that has opted in.
 
 Each user can run the command. Lines that begin with "partial:" say what could not be checked, and which permission that
-requires. With -n, checks that require further permissions are skipped if the dry run was answered. A cluster administrator
-sees everything. To check the certificate, the command reads the Secret that contains it.
+requires. With -n, checks that require further permissions are skipped if the dry run was answered.
 
 The exit code is 0 if there is no problem, 1 if there is one, and 3 if there is none but something could not be checked.`,
 		Example: `  # Check the installation
@@ -57,19 +53,15 @@ The exit code is 0 if there is no problem, 1 if there is one, and 3 if there is 
 
   # List the commands that fix the problems
   kubectl handoff doctor -o jsonpath='{range .checks[*].findings[*].remedies[*]}{@}{"\n"}{end}'`,
-		Args:              between(0, 0, "accepts no arguments; select a namespace with -n"),
-		ValidArgsFunction: cobra.NoFileCompletions,
+		Args: between(0, 0, "accepts no arguments; select a namespace with -n"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if deadline <= 0 {
-				return usagef("invalid argument --deadline=%s: must be positive", deadline)
-			}
 			ctx, cancel := context.WithTimeout(c.Context(), deadline)
 			defer cancel()
 			return s.doctor(ctx, c.Flags().Changed("namespace"))
 		},
 	}
 	c.Flags().DurationVar(&deadline, "deadline", 30*time.Second, "Time for all checks. The remaining checks are skipped.")
-	s.dataFlag(c, reportUsage)
+	s.dataFlag(c)
 	return c
 }
 
@@ -82,13 +74,9 @@ func (s *shared) doctor(ctx context.Context, inNamespace bool) error {
 	if err != nil {
 		return source.Advise(err, "")
 	}
-	table := func() error { return report.Table(s.env.IOStreams.Out, s.style()) }
-	if err := show(s, "Diagnosis", []any{report}, true, table); err != nil {
+	err = show(s, "Diagnosis", []any{report}, true, func() error { return report.Table(s.env.IOStreams.Out, s.style()) })
+	if err != nil {
 		return err
 	}
-	err = s.finish(report.Gaps())
-	if report.Problems() > 0 {
-		return exitError(ExitNegative)
-	}
-	return err
+	return s.finish(report.Gaps(), report.Problems() > 0)
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,11 +14,8 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// owners are the values of --owner.
-type owners []string
-
 func (s *shared) newExplain() *cobra.Command {
-	var only owners
+	var owners []string
 	c := &cobra.Command{
 		Use:   "explain (TYPE/NAME | TYPE [NAME] | -f FILE) [FIELD]",
 		Short: "Show who owns each field, and why",
@@ -32,9 +28,7 @@ parentheses, how handoff would respond. Write FIELD as the API server prints it 
 .spec.template.spec.containers[name="app"].image, or as JSONPath. The leading dot is optional, and * matches any name or
 key. For a FIELD with nested fields, each of them is explained.
 
-With -f, objects are read from files instead of a cluster. Write the files with
-kubectl get -o yaml --show-managed-fields, and include the HorizontalPodAutoscalers, and the CustomResourceDefinitions of
-custom resources.
+Files of -f should include the HorizontalPodAutoscalers, and the CustomResourceDefinitions of custom resources.
 
 Owners:
   autoscaler   a HorizontalPodAutoscaler owns the field that the scale subresource sets
@@ -46,8 +40,7 @@ Owners:
   unknown      the owner is not recorded
 
 MANIFEST is yes, no, the different value that the manifest declares, or ? if that is not recorded: with Helm 3, and for a
-field that another manager has set since a server-side apply.
-The contents of Secrets are not shown.`,
+field that another manager has set since a server-side apply. The contents of Secrets are not shown.`,
 		Example: `  # Show the fields of a Deployment as a tree
   kubectl handoff explain deployment/web
 
@@ -60,167 +53,130 @@ The contents of Secrets are not shown.`,
   # Explain files, without a cluster
   kubectl get deployment,hpa -o yaml --show-managed-fields > shop.yaml
   kubectl handoff explain -f shop.yaml`,
-		Args:              between(0, 3, "accepts one object and one FIELD"),
-		RunE:              func(c *cobra.Command, args []string) error { return s.explain(c.Context(), args, only) },
-		ValidArgsFunction: s.completeObjects,
+		Args: between(0, 3, "accepts one object and one FIELD"),
+		RunE: func(c *cobra.Command, args []string) error { return s.explain(c, args, owners) },
 	}
 	s.objectFlags(c)
-	c.Flags().StringSliceVar((*[]string)(&only), "owner", nil, "Show only fields of these owners: "+strings.Join(ownerWords(), ", ")+".")
-	s.dataFlag(c, "Output format.", wide)
-	must(c.RegisterFlagCompletionFunc("owner", cobra.FixedCompletions(ownerWords(), noFiles)))
+	c.Flags().StringSliceVar(&owners, "owner", nil, "Show only fields of these owners: "+strings.Join(ownerWords(), ", ")+".")
+	s.dataFlag(c)
 	return c
 }
 
-func ownerWords() []string {
-	var words []string
+func ownerWords() (words []string) {
 	for owner := ownership.Autoscaler; owner >= ownership.Other; owner-- {
 		words = append(words, strings.ToLower(owner.String()))
 	}
 	return words
 }
 
-func (s *shared) explain(ctx context.Context, args []string, only owners) error {
-	for _, word := range only {
-		if !slices.Contains(ownerWords(), strings.ToLower(word)) {
-			return fmt.Errorf("invalid owner %q; use one of %s", word, strings.Join(ownerWords(), ", "))
+func (s *shared) explain(c *cobra.Command, args, owners []string) error {
+	for i, word := range owners {
+		owners[i] = strings.ToLower(word)
+		if err := oneOf(ownerWords())(owners[i]); err != nil {
+			return usage(c, "invalid owner %q; %w", word, err)
 		}
 	}
+	chosen := func(owner ownership.Owner) bool {
+		return len(owners) == 0 || slices.Contains(owners, strings.ToLower(owner.String()))
+	}
 	objects, field := s.split(args)
-	if len(objects) == 0 && !s.hasFiles() {
-		return usagef("requires an object, such as deployment/web, or files, with -f")
+	if len(objects) == 0 && !given(s.files) {
+		return usage(c, "requires an object, such as deployment/web, or files, with -f")
 	}
-	reader, gaps, err := s.objects(ctx)
+	reader, _, gaps, err := s.objects(c.Context())
 	if err != nil {
 		return err
 	}
-	subjects, unread, err := reader.Read(ctx, objects...)
-	if err != nil {
+	subjects, unread, err := reader.Read(c.Context(), objects...)
+	switch {
+	case err != nil:
 		return err
+	case len(subjects) == 0:
+		return fmt.Errorf("no %s found; choose other objects, or another namespace with -n", cmp.Or(strings.Join(objects, " "), "objects"))
 	}
-	if len(subjects) == 0 {
-		return s.notFound(objects)
-	}
-	explanations, more, err := explainAll(subjects, field)
+	explanations, more, err := explainAll(subjects, field, chosen)
 	if err != nil {
-		return err
-	}
-	if err := only.applicable(explanations); err != nil {
 		return err
 	}
 	items := make([]explain.Data, len(explanations))
 	for i, explained := range explanations {
-		items[i] = explained.Data(only.include)
+		items[i] = explained.Data(chosen)
 	}
 	// One object is named as TYPE/NAME or TYPE NAME.
 	named := len(objects) == 2 || len(objects) == 1 && strings.Contains(objects[0], "/")
-	if err := show(s, "Explanation", items, named, func() error { return s.writeExplanations(explanations, only, field != "") }); err != nil {
+	table := func() error { return s.writeExplanations(explanations, chosen, field != "") }
+	if err := show(s, "Explanation", items, named, table); err != nil {
 		return err
 	}
-	return s.finish(slices.Concat(unread, gaps, more))
+	return s.finish(slices.Concat(unread, gaps, more), false)
 }
 
 // split separates the objects in the arguments from the FIELD.
 func (s *shared) split(args []string) (objects []string, field string) {
-	isField := func(word string) bool { return strings.ContainsAny(word[:min(1, len(word))], ".[{$") }
-	maxObjects := 1 // arguments that name objects
+	isField := func(word string) bool {
+		kind, _, named := strings.Cut(word, "/")
+		// In files, an object has a name, so a word without one is a FIELD without a leading dot.
+		return strings.ContainsAny(word[:min(1, len(word))], ".[{$") || given(s.files) && (!named || strings.ContainsAny(kind, `["`))
+	}
+	number := 1 // of the arguments that name objects
 	switch {
-	case len(args) == 0:
-		return nil, ""
-	case isField(args[0]), s.hasFiles() && isBareField(args[0]):
-		maxObjects = 0
-	case len(args) > 1 && !strings.Contains(args[0], "/") && s.selector == "" && !s.allNamespaces &&
-		!isField(args[1]):
-		maxObjects = 2
+	case len(args) == 0 || isField(args[0]):
+		number = 0
+	case len(args) > 1 && !strings.Contains(args[0], "/") && s.selector == "" && !s.allNamespaces && !isField(args[1]):
+		number = 2
 	}
-	maxObjects = min(maxObjects, len(args))
-	return args[:maxObjects], strings.Join(args[maxObjects:], " ")
+	return args[:number], strings.Join(args[number:], " ")
 }
 
-// isBareField reports whether a word is a FIELD without a leading dot. It is only recognized where a TYPE is not allowed.
-func isBareField(word string) bool {
-	kind, _, object := strings.Cut(word, "/")
-	return !object || strings.ContainsAny(kind, "[\"")
-}
-
-// notFound returns the error that no object matches, with a remedy.
-func (s *shared) notFound(objects []string) error {
-	remedy := "choose another namespace with -n, or all with -A"
-	if s.allNamespaces || s.hasFiles() {
-		remedy = "omit --selector, or name other objects"
-	}
-	return fmt.Errorf("no %s found; %s", cmp.Or(strings.Join(objects, " "), "objects"), remedy)
-}
-
-// include reports whether --owner selects an owner.
-func (o owners) include(owner ownership.Owner) bool {
-	same := func(word string) bool { return strings.EqualFold(word, owner.String()) }
-	return len(o) == 0 || slices.ContainsFunc(o, same)
-}
-
-// applicable returns an error if --owner asks only for the autoscaler of an object that cannot have one.
-func (o owners) applicable(explanations []explain.Explanation) error {
-	only := len(o) == 1 && o.include(ownership.Autoscaler)
-	if s := explanations[0].Subject; only && len(explanations) == 1 && s.Context.Scale == nil && len(s.Gaps) == 0 {
-		return fmt.Errorf("%s: kind %s has no scale subresource, so no autoscaler can own a field; "+
-			"omit --owner to see who owns each field", s, s.Kind.Kind)
-	}
-	return nil
-}
-
-// explainAll explains all objects that were read. If at least one can be explained, objects that cannot are gaps, and objects
-// without the field are left out.
-func explainAll(subjects []source.Subject, field string) (explanations []explain.Explanation, gaps []string, err error) {
-	var first error
+// explainAll explains all objects that were read. If at least one can be explained, objects that cannot are gaps, and of several
+// objects, those without a field to show are left out.
+func explainAll(
+	subjects []source.Subject, field string, chosen func(ownership.Owner) bool,
+) (explanations []explain.Explanation, gaps []string, first error) {
+	some := false
 	for _, s := range subjects {
 		explained, err := explain.Of(s)
 		if err != nil {
-			first = cmp.Or(first, err)
 			gaps = append(gaps, err.Error())
+		} else if field != "" {
+			explained, err = explained.Find(field)
+		}
+		if err != nil {
+			first = cmp.Or(first, err)
 			continue
 		}
-		if field != "" {
-			if explained, err = explained.Find(field); err != nil {
-				first = cmp.Or(first, err)
-				continue
-			}
-		}
-		explanations = append(explanations, explained)
+		some = true
 		gaps = append(gaps, explained.Subject.Gaps...)
+		isChosen := func(f ownership.Field) bool { return chosen(f.Owner.Kind) }
+		if len(subjects) == 1 || slices.ContainsFunc(explained.Fields, isChosen) {
+			explanations = append(explanations, explained)
+		}
 	}
-	if len(explanations) == 0 {
-		return nil, nil, first
+	if some {
+		first = nil
 	}
-	return explanations, gaps, nil
+	return explanations, gaps, first
 }
 
 // writeExplanations writes the explanations for people: a table or, for fields, sentences.
-func (s *shared) writeExplanations(explanations []explain.Explanation, only owners, sentences bool) error {
+func (s *shared) writeExplanations(all []explain.Explanation, chosen func(ownership.Owner) bool, sentences bool) (err error) {
 	out := s.env.IOStreams.Out
-	several := len(explanations) > 1
-	written := 0
-	for _, explained := range explanations {
-		isChosen := func(f ownership.Field) bool { return only.include(f.Owner.Kind) }
-		if several && !slices.ContainsFunc(explained.Fields, isChosen) {
-			continue
-		}
-		written++
-		if written > 1 && (!sentences || s.output.isWide()) {
-			if err := table.Lines(out, ""); err != nil {
-				return err
-			}
+	for i, explained := range all {
+		if i > 0 && (!sentences || s.isWide()) {
+			err = table.Lines(out, "")
 		}
 		prefix := ""
-		if several {
+		if len(all) > 1 {
 			prefix = explained.Subject.Title() + ": "
 		}
-		var err error
 		switch {
-		case s.output.isWide():
-			err = explained.Wide(out, s.style(), only.include)
+		case err != nil:
+		case s.isWide():
+			err = explained.Wide(out, s.style(), chosen)
 		case sentences:
-			err = explained.Sentences(out, prefix, only.include)
+			err = explained.Sentences(out, prefix, chosen)
 		default:
-			err = explained.Tree(out, s.style(), only.include)
+			err = explained.Tree(out, s.style(), chosen)
 		}
 		if err != nil {
 			return err

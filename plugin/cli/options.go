@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
@@ -21,16 +22,15 @@ type shared struct {
 	env     Environment
 	cluster *genericclioptions.ConfigFlags
 
-	// filenames, folder and recursive select the objects to read instead of those in the cluster or, for a command that has live
-	// objects, the manifests.
-	filenames     []string
-	folder        string
-	recursive     bool
-	live          []string
-	selector      selector
+	// files are those of -f, from which objects are read instead of the cluster. For a command that has manifests, they are those of
+	// --live, and -f are the manifests.
+	files, manifests resource.FilenameOptions
+
+	selector      string
 	allNamespaces bool
 	config        string
-	output        output
+	format        string // of the output: wide for people, and kubectl's formats for programs
+	printing      *genericclioptions.PrintFlags
 	dryRun        string
 
 	// installed is read once.
@@ -39,103 +39,108 @@ type shared struct {
 
 // objectFlags adds the flags of a command that reads objects, as kubectl get has them.
 func (s *shared) objectFlags(c *cobra.Command) {
-	s.fileFlags(c, "Files, directories or URLs to read objects from instead of the cluster; - is standard input.", true)
+	fileFlags(c, &s.files, "Files, directories or URLs to read objects from instead of the cluster, written by kubectl get -o yaml "+
+		"--show-managed-fields; - is standard input.", &s.files.Kustomize)
 	s.selectorFlag(c, "objects")
 	c.Flags().BoolVarP(&s.allNamespaces, "all-namespaces", "A", false, "Use all namespaces.")
 	s.configFlag(c)
 }
 
 // manifestFlags adds the flags of a command that reads manifests and live objects.
-func (s *shared) manifestFlags(c *cobra.Command, usage string, kustomize bool) {
-	s.fileFlags(c, usage, kustomize)
-	c.Flags().StringSliceVar(&s.live, "live", nil,
-		"Files, directories or URLs to read the live objects from instead of the cluster; - is standard input.")
+func (s *shared) manifestFlags(c *cobra.Command, usage string, kustomize *string) {
+	fileFlags(c, &s.manifests, usage, kustomize)
+	c.Flags().StringSliceVar(&s.files.Filenames, "live", nil, "Files, directories or URLs to read the live objects from instead of the "+
+		"cluster, written by kubectl get -o yaml --show-managed-fields; - is standard input.")
 	s.configFlag(c)
+	c.Args = between(0, 0, "accepts no arguments; name files with -f")
 }
 
-func (s *shared) fileFlags(c *cobra.Command, usage string, kustomize bool) {
-	flags := genericclioptions.FileNameFlags{Usage: usage, Filenames: &s.filenames, Recursive: &s.recursive}
-	if kustomize {
-		flags.Kustomize = &s.folder
-	}
+func fileFlags(c *cobra.Command, files *resource.FilenameOptions, usage string, kustomize *string) {
+	flags := genericclioptions.FileNameFlags{Usage: usage, Filenames: &files.Filenames, Recursive: &files.Recursive, Kustomize: kustomize}
 	flags.AddFlags(c.Flags())
 }
 
-func (s *shared) selectorFlag(c *cobra.Command, of string) {
-	c.Flags().VarP(&s.selector, "selector", "l", "Selector (label query) to filter "+of+" on.")
+// given reports whether there are files.
+func given(files resource.FilenameOptions) bool {
+	return len(files.Filenames) > 0 || files.Kustomize != ""
 }
-
-// selector is the value of a flag: a label selector.
-type selector string
-
-// String implements pflag.Value.
-func (s *selector) String() string { return string(*s) }
-
-// Set implements pflag.Value.
-func (s *selector) Set(text string) error {
-	if _, err := labels.Parse(text); err != nil {
-		return fmt.Errorf("%w; use the syntax of kubectl get, such as app=web", err)
-	}
-	*s = selector(text)
-	return nil
-}
-
-// Type implements pflag.Value.
-func (s *selector) Type() string { return "string" }
 
 func (s *shared) configFlag(c *cobra.Command) {
 	c.Flags().StringVar(&s.config, "config", "", "Configuration file of the webhook (its --config): the lists of field managers, "+
 		"and rules that assign fields to controllers. The default is the configuration of the webhook in the cluster.")
 }
 
+func (s *shared) selectorFlag(c *cobra.Command, of string) {
+	isSelector := func(text string) error {
+		if _, err := labels.Parse(text); err != nil {
+			return fmt.Errorf("%w; use the syntax of kubectl get, such as app=web", err)
+		}
+		return nil
+	}
+	c.Flags().VarP(checked{&s.selector, isSelector}, "selector", "l", "Selector (label query) to filter "+of+" on.")
+}
+
 // choiceFlag adds a flag with a few values, of which the first is the default.
 func choiceFlag(c *cobra.Command, value *string, name, usage string, values ...string) {
-	c.Flags().StringVar(value, name, values[0], usage)
-	must(c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, noFiles)))
+	*value = values[0]
+	c.Flags().Var(checked{value, oneOf(values)}, name, usage)
 }
 
-// files are those of -f, -k and -R.
-func (s *shared) files() resource.FilenameOptions {
-	return resource.FilenameOptions{Filenames: s.filenames, Kustomize: s.folder, Recursive: s.recursive}
-}
-
-func (s *shared) hasFiles() bool { return len(s.filenames) > 0 || s.folder != "" }
-
-// objects returns a reader of the objects that the options select, with the configuration of --config or of the installation. The
-// gaps say if that is unknown.
-func (s *shared) objects(ctx context.Context) (source.Reader, []string, error) {
-	return s.reader(ctx, s.files())
-}
-
-// liveObjects returns a reader of live objects, of a command whose -f selects manifests.
-func (s *shared) liveObjects(ctx context.Context) (source.Reader, []string, error) {
-	if slices.Contains(s.filenames, "-") && slices.Contains(s.live, "-") {
-		return source.Reader{}, nil, errors.New("manifests and live objects cannot both come from standard input; name a file for one of them")
+func oneOf(values []string) func(string) error {
+	return func(text string) error {
+		if !slices.Contains(values, text) {
+			return fmt.Errorf("use one of %s", strings.Join(values, ", "))
+		}
+		return nil
 	}
-	return s.reader(ctx, resource.FilenameOptions{Filenames: s.live})
 }
 
-func (s *shared) reader(ctx context.Context, from resource.FilenameOptions) (r source.Reader, gaps []string, err error) {
+// checked is the value of a flag that is checked when it is parsed.
+type checked struct {
+	text  *string
+	check func(string) error
+}
+
+// String implements pflag.Value.
+func (v checked) String() string { return *v.text }
+
+// Set implements pflag.Value.
+func (v checked) Set(text string) error {
+	*v.text = text
+	return v.check(text)
+}
+
+// Type implements pflag.Value.
+func (v checked) Type() string { return "string" }
+
+// objects returns a reader of the objects that the options select, with the configuration of --config or of the installation, which is
+// that of the manifests for objects in files. The gaps say if the configuration is unknown.
+func (s *shared) objects(ctx context.Context) (r source.Reader, in *installation.Installation, gaps []string, err error) {
 	r = source.Reader{
-		Cluster: s.cluster, In: s.env.IOStreams.In, Files: from, Configuration: config.Default(), Selector: s.selector.String(),
+		Cluster: s.cluster, In: s.env.IOStreams.In, Files: s.files, Configuration: config.Default(), Selector: s.selector,
 		AllNamespaces: s.allNamespaces,
 	}
-	switch {
-	case s.config != "":
-		r.Configuration, err = config.Read(s.config)
-		return r, nil, err
-	case r.Offline():
-		return r, nil, nil
+	if slices.Contains(s.manifests.Filenames, "-") && slices.Contains(s.files.Filenames, "-") {
+		return r, nil, nil, errors.New("manifests and live objects cannot both come from standard input; name a file for one of them")
 	}
-	in, err := s.installation(ctx, false)
-	if err != nil { // the objects can be read from files, or not at all
-		return r, []string{"the configuration of handoff is unknown, so the default applies: " + err.Error()}, nil //nolint:nilerr // the error is a gap
+	if s.config != "" {
+		if r.Configuration, err = config.Read(s.config); err != nil {
+			return r, nil, nil, err
+		}
+	}
+	if r.Offline() {
+		in, err = installation.InFiles()
+		return r, in, nil, err
+	}
+	in, err = s.installation(ctx)
+	if err != nil || s.config != "" {
+		return r, in, nil, err
 	}
 	namespace, err := s.namespace()
 	if err == nil {
 		r.Configuration, gaps = in.Configured(ctx, namespace)
 	}
-	return r, gaps, err
+	return r, in, gaps, err
 }
 
 // namespace returns the namespace of -n or of the context.
@@ -147,11 +152,8 @@ func (s *shared) namespace() (string, error) {
 	return namespace, nil
 }
 
-// installation returns the installation in the cluster, or that of the manifests for objects in files.
-func (s *shared) installation(ctx context.Context, offline bool) (*installation.Installation, error) {
-	if offline {
-		return installation.InFiles()
-	}
+// installation returns the installation in the cluster, which it reads once.
+func (s *shared) installation(ctx context.Context) (*installation.Installation, error) {
 	if s.installed != nil {
 		return s.installed, nil
 	}

@@ -2,135 +2,119 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
+	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// apiVersion is the API version of all printed data.
-const apiVersion = explain.APIVersion
-
-// wide is the output format with additional columns.
-const wide = "wide"
-
-// output is the value of -o: wide for people, and kubectl's formats for programs.
-type output struct {
-	format   string
-	printing *genericclioptions.PrintFlags
-}
-
-// reportUsage describes -o of a command without further columns for people.
-const reportUsage = "Print a report in this format instead."
-
-func (o *output) isWide() bool { return o.format == wide }
-
-// isData reports whether the output is machine-readable.
-func (o *output) isData() bool { return o.format != "" && !o.isWide() }
-
-// dataFlag adds -o for data that is not a Kubernetes object. Others are the formats for people.
-func (s *shared) dataFlag(c *cobra.Command, usage string, others ...string) {
+// dataFlag adds -o to a command that prints a table or, for programs, data that is not a Kubernetes object.
+func (s *shared) dataFlag(c *cobra.Command) {
 	printing := genericclioptions.NewPrintFlags("")
-	printing.NamePrintFlags, printing.OutputFormat = nil, &s.output.format
-	formats := slices.Concat(others, printing.AllowedFormats())
-	c.Flags().StringVarP(&s.output.format, "output", "o", "", usage+" One of: ("+strings.Join(formats, ", ")+").")
-	must(c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(formats, noFiles)))
-	s.checkOutput(c, printing, formats)
+	printing.NamePrintFlags, printing.OutputFormat = nil, &s.format
+	c.Flags().StringVarP(&s.format, "output", "o", "", "Output format. One of: (wide, "+strings.Join(printing.AllowedFormats(), ", ")+").")
+	c.PreRunE = func(*cobra.Command, []string) (err error) {
+		if s.printing = printing; s.isData() {
+			_, err = printing.ToPrinter()
+		}
+		return err
+	}
 }
 
-// writeFlags adds the flags of a command that writes objects: --dry-run, and -o to print the resulting objects. Operation is the verb
-// that kubectl prints, in the past tense.
-func (s *shared) writeFlags(c *cobra.Command, operation string) {
+// writeFlags adds the flags of a command that writes objects: --dry-run, and -o to print the resulting objects.
+func (s *shared) writeFlags(c *cobra.Command) {
 	choiceFlag(c, &s.dryRun, "dry-run",
 		`One of "none", "server" or "client": client only prints the result, server submits the request without storing it.`,
 		noDryRun, "server", "client")
-	printing := genericclioptions.NewPrintFlags(operation)
-	printing.OutputFormat = &s.output.format
+	printing := genericclioptions.NewPrintFlags("")
+	printing.OutputFormat = &s.format
 	printing.AddFlags(c)
-	s.checkOutput(c, printing, printing.AllowedFormats())
-}
-
-// checkOutput makes a command fail for an invalid output format, or one that lacks its template, before it reads anything.
-func (s *shared) checkOutput(c *cobra.Command, printing *genericclioptions.PrintFlags, formats []string) {
 	c.PreRunE = func(*cobra.Command, []string) error {
-		s.output.printing = printing
-		format := s.output.format
-		if format == "" || s.output.isWide() && slices.Contains(formats, wide) {
-			return nil
-		}
-		if !slices.Contains(formats, strings.SplitN(format, "=", 2)[0]) {
-			return fmt.Errorf("invalid output format %q; use one of %s", format, strings.Join(formats, ", "))
-		}
+		s.printing = printing
 		_, err := printing.ToPrinter()
 		return err
 	}
 }
 
+// isWide reports whether the output is for people, with additional columns, and isData whether it is for programs.
+func (s *shared) isWide() bool { return s.format == "wide" }
+func (s *shared) isData() bool { return s.format != "" && !s.isWide() }
+
+func (s *shared) style() table.Style { return table.Style{Color: s.env.Color, Now: s.env.Now()} }
+
 // show writes items: for people, or as a list, or the only one itself if the user has named one object, as kubectl get does.
 func show[T any](s *shared, kind string, items []T, named bool, forPeople func() error) error {
-	if !s.output.isData() {
+	if !s.isData() {
 		return forPeople()
 	}
-	list := &unstructured.UnstructuredList{}
-	list.SetAPIVersion(apiVersion)
-	list.SetKind(kind + "List")
-	for _, item := range items {
-		text, err := json.Marshal(item)
-		if err != nil {
-			return err
-		}
-		var o unstructured.Unstructured
-		if err := o.UnmarshalJSON(text); err != nil {
-			return err
-		}
-		list.Items = append(list.Items, o)
+	var data any = map[string]any{"apiVersion": explain.APIVersion, "kind": kind + "List", "items": append([]T{}, items...)}
+	if named && len(items) == 1 {
+		data = items[0]
 	}
-	if named && len(list.Items) == 1 {
-		return s.printQuoted(&list.Items[0])
+	text, err := json.Marshal(data)
+	if err != nil {
+		return err
 	}
-	return s.printQuoted(list)
+	o, err := read(text)
+	if err != nil {
+		return err
+	}
+	return s.printQuoted(o)
 }
 
-// printObject prints an object in the requested format, without the contents of a Secret.
-func (s *shared) printObject(o *unstructured.Unstructured, operation string) error {
-	s.output.printing.NamePrintFlags.Operation = operation
+func read(text []byte) (*unstructured.Unstructured, error) {
+	o := &unstructured.Unstructured{}
+	err := o.UnmarshalJSON(text)
+	return o, err
+}
+
+// changed returns an object after a change of its JSON.
+func changed(o *unstructured.Unstructured, change func([]byte) ([]byte, error)) (*unstructured.Unstructured, error) {
+	text, err := o.MarshalJSON()
+	if err == nil {
+		text, err = change(text)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return read(text)
+}
+
+// printObject prints an object in the requested format, without the contents of a Secret. Without a format, it prints what was done to
+// it, as kubectl does.
+func (s *shared) printObject(o *unstructured.Unstructured, done string) error {
+	s.printing.NamePrintFlags.Operation = done
 	return s.printQuoted(source.Masked(o))
 }
 
 // printQuoted prints an object with unprintable characters escaped by the rules of the format, so that programs read the same
 // values. In the output of templates, line breaks and tabs are kept, because the user's template contains them.
-func (s *shared) printQuoted(object runtime.Object) error {
-	printer, err := s.output.printing.ToPrinter()
+func (s *shared) printQuoted(o *unstructured.Unstructured) error {
+	printer, err := s.printing.ToPrinter()
 	if err != nil {
 		return err
 	}
-	asJSON, err := s.output.printing.JSONYamlPrintFlags.ToPrinter("json")
-	if err != nil {
-		return err
-	}
-	var printed, encoded bytes.Buffer
-	err = printer.PrintObj(object, &printed)
+	var printed bytes.Buffer
+	err = printer.PrintObj(o, &printed)
 	text := printed.String()
-	switch format := s.output.format; {
-	case format == "yaml" || format == "kyaml":
-		if err := asJSON.PrintObj(object, &encoded); err != nil {
-			return err
+	switch {
+	case s.format == "yaml" || s.format == "kyaml":
+		encoded, encodeErr := json.Marshal(o)
+		if err != nil || !printable.Is(text+string(encoded)) { // kubectl's printer fails on some characters, and changes others
+			text, err = printable.YAML(string(encoded))
 		}
-		if err != nil || !printable.Is(text) || !printable.Is(encoded.String()) {
-			text, err = printable.YAML(encoded.String()) // kubectl's printer fails on this text, or changes it
-		}
-	case format == "json" || strings.HasPrefix(format, "jsonpath-as-json"):
+		err = cmp.Or(encodeErr, err)
+	case s.format == "json" || strings.HasPrefix(s.format, "jsonpath-as-json"):
 		text = printable.JSON(text)
 	}
 	if err != nil {
@@ -143,17 +127,12 @@ func (s *shared) printQuoted(object runtime.Object) error {
 // noDryRun is the value of --dry-run that writes.
 const noDryRun = "none"
 
-// done returns the operation of a command that writes as printed, with the kind of dry run. It fails if --dry-run is invalid.
-func (s *shared) done(operation string) (string, error) {
-	suffix, known := map[string]string{noDryRun: "", "server": " (server dry run)", "client": " (dry run)"}[s.dryRun]
-	if !known {
-		return "", fmt.Errorf("invalid --dry-run=%s; use none, server or client", s.dryRun)
-	}
-	return operation + suffix, nil
+// done returns an operation, in the past tense, as kubectl prints it with the kind of dry run.
+func (s *shared) done(operation string) string {
+	return operation + map[string]string{"server": " (server dry run)", "client": " (dry run)"}[s.dryRun]
 }
 
-func (s *shared) isClientDryRun() bool { return s.dryRun == "client" }
-
+// patchOptions are the options of a write. Like kubectl's own field managers, one of this program counts as imperative.
 func (s *shared) patchOptions(manager string) metav1.PatchOptions {
 	options := metav1.PatchOptions{FieldManager: manager}
 	if s.dryRun == "server" {

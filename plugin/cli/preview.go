@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -23,15 +24,11 @@ without and with handoff, and the reason. Nothing is stored.
 Fields that autoscalers, controllers and users own come first, so replicas that the apply would reset to the value in the
 manifest, or to 1, are visible before it happens. The values come from dry runs of the API server, so they include defaults
 and the effects of other webhooks. The dry runs require the permissions of an apply. Status fields, server bookkeeping and
-the last-applied annotation are left out.
+the last-applied annotation are left out. If handoff does not answer, or with --config or --live, this command decides what
+handoff would keep.
 
-The first dry run is the apply as it is. If handoff answers it, the second has the label ownership-handoff.io/mode=off on
-the object; otherwise, it has the label with the value enforce. If handoff does not answer at all, or with --config or
---live, this command decides what handoff would keep.
-
-With --live, live objects are read from files instead of a cluster. Write the files with
-kubectl get -o yaml --show-managed-fields, and include the HorizontalPodAutoscalers and the namespaces. The API server's
-defaults are then unknown, except for replicas.
+Files of --live should include the HorizontalPodAutoscalers and the namespaces. The API server's defaults are then unknown,
+except for replicas.
 
 The exit code is 0 if handoff would not change the result of the apply, 1 if it would keep a field, and greater than 1 on
 errors, as with kubectl diff.`,
@@ -47,10 +44,9 @@ errors, as with kubectl diff.`,
   # Preview without a cluster
   kubectl get deployment,hpa -o yaml --show-managed-fields > live.yaml
   kubectl handoff preview -f shop.yaml --live live.yaml`,
-		Args: between(0, 0, "accepts no arguments; name files with -f"),
-		RunE: func(c *cobra.Command, _ []string) error { return s.preview(c.Context(), options) },
+		RunE: func(c *cobra.Command, _ []string) error { return s.preview(c, options) },
 	}
-	s.manifestFlags(c, "Files, directories or URLs that contain the manifests; - is standard input.", true)
+	s.manifestFlags(c, "Files, directories or URLs that contain the manifests; - is standard input.", &s.manifests.Kustomize)
 	s.selectorFlag(c, "the manifests")
 	flags := c.Flags()
 	flags.BoolVar(&options.ServerSide, "server-side", false, "Preview kubectl apply --server-side.")
@@ -58,59 +54,48 @@ errors, as with kubectl diff.`,
 	flags.StringVar(&options.FieldManager, "field-manager", "", "Field manager of the apply; defaults to kubectl's own.")
 	choiceFlag(c, &options.Validate, "validate",
 		`How to handle unknown fields: "strict", "warn" or "ignore", as with kubectl apply.`, "strict", "warn", "ignore")
-	s.dataFlag(c, "Output format.", wide)
+	s.dataFlag(c)
 	return c
 }
 
-func (s *shared) preview(ctx context.Context, options preview.Options) error {
+func (s *shared) preview(c *cobra.Command, options preview.Options) error {
 	switch {
-	case !s.hasFiles():
-		return usagef("requires manifests; name files with -f, or a kustomization with -k")
+	case !given(s.manifests):
+		return usage(c, "requires manifests; name files with -f, or a kustomization with -k")
 	case options.ForceConflicts && !options.ServerSide:
-		return usagef("--force-conflicts requires --server-side")
+		return usage(c, "--force-conflicts requires --server-side")
 	}
-	validations := map[string]string{"strict": "Strict", "true": "Strict", "warn": "Warn", "ignore": "Ignore", "false": "Ignore"}
-	validate, known := validations[options.Validate]
-	if !known {
-		return fmt.Errorf("invalid --validate=%s; use strict, warn or ignore", options.Validate)
-	}
-	options.Validate = validate
-	previews, failed, gaps, err := s.previews(ctx, options)
+	options.Validate = strings.ToUpper(options.Validate[:1]) + options.Validate[1:] // as in the API
+	previews, failures, gaps, err := s.previews(c.Context(), options)
 	if err != nil {
 		return err
 	}
+	keeps := false
 	items := make([]preview.Data, len(previews))
 	for i := range previews {
 		items[i] = previews[i].Data()
+		keeps, gaps = keeps || items[i].Keeps, append(gaps, items[i].Gaps...)
 	}
 	if err := show(s, "Preview", items, false, func() error { return s.writePreviews(previews) }); err != nil {
 		return err
 	}
-	s.report("error: ", failed...)
-	keeps := false
-	for i := range previews {
-		keeps, gaps = keeps || previews[i].Keeps(), append(gaps, previews[i].Subject.Gaps...)
+	failed, finished := s.fail(failures...), s.finish(gaps, keeps)
+	if len(failures) > 0 {
+		return failed
 	}
-	err = s.finish(gaps)
-	switch {
-	case len(failed) > 0:
-		return exitError(ExitError)
-	case err == nil && keeps:
-		return exitError(ExitNegative)
-	default:
-		return err
-	}
+	return finished
 }
 
 // previews returns the preview of each manifest. The failures are the errors of single objects, the gaps are about the configuration.
-func (s *shared) previews(
-	ctx context.Context, options preview.Options,
-) (previews []preview.Preview, failures, gaps []string, err error) {
-	reader, gaps, err := s.liveObjects(ctx)
+func (s *shared) previews(ctx context.Context, o preview.Options) (previews []preview.Preview, failures []error, gaps []string, err error) {
+	manifests, err := source.Reader{In: s.env.IOStreams.In, Selector: s.selector}.Manifests(ctx, s.manifests)
+	if err == nil && len(manifests) == 0 {
+		err = errors.New("the files contain no objects to apply; name other files with -f, or omit --selector")
+	}
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	manifests, err := reader.Manifests(ctx, s.files()) // first: the errors of malformed files are clearer than those of a missing cluster
+	reader, in, gaps, err := s.objects(ctx)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -118,35 +103,23 @@ func (s *shared) previews(
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if len(manifests) == 0 {
-		return nil, nil, nil, errors.New("the files contain no objects to apply; name other files with -f, or omit --selector")
-	}
-	var applications []source.Application
-	for _, manifest := range manifests {
-		application, err := live.Application(ctx, manifest)
-		switch {
-		case err != nil && (reader.Offline() || source.IsUnreachable(err)):
-			return nil, nil, nil, err
-		case err != nil:
-			failures = append(failures, fmt.Sprintf("%s: %v", source.IdentityOf(manifest), err))
-		default:
-			applications = append(applications, application)
-		}
-	}
-	if options.Installation, err = s.installation(ctx, reader.Offline()); err != nil {
-		return nil, nil, nil, err
-	}
 	for name, mode := range live.Namespaces() {
-		options.Installation.AddNamespace(name, mode)
+		in.AddNamespace(name, mode)
 	}
-	options.Managers, options.Configured = reader.Configuration.Managers(), s.config != ""
-	if options.Rules, err = reader.Configuration.ParsedRules(); err != nil {
+	o.Installation, o.Managers, o.Configured = in, reader.Configuration.Managers(), s.config != ""
+	if o.Rules, err = reader.Configuration.ParsedRules(); err != nil {
 		return nil, nil, nil, err
 	}
-	for _, application := range applications {
-		one, err := preview.Of(ctx, application, options)
+	for _, manifest := range manifests {
+		var one preview.Preview
+		application, err := live.Application(ctx, manifest)
 		if err != nil {
-			failures = append(failures, err.Error())
+			err = fmt.Errorf("%s: %w", source.IdentityOf(manifest), err)
+		} else {
+			one, err = preview.Of(ctx, application, o)
+		}
+		if err != nil {
+			failures = append(failures, err)
 			continue
 		}
 		previews = append(previews, one)
@@ -163,7 +136,7 @@ func (s *shared) writePreviews(previews []preview.Preview) error {
 				return err
 			}
 		}
-		if err := previews[i].Write(out, s.style(), s.output.isWide()); err != nil {
+		if err := previews[i].Write(out, s.style(), s.isWide()); err != nil {
 			return err
 		}
 	}

@@ -68,7 +68,7 @@ func TestUnprintableCharactersAreQuoted(t *testing.T) {
 				{"audit", "-f", file, "configmaps"}, {"audit", "-f", file, "configmaps", "-o", "wide"}, {"audit", "-f", file, "configmaps", "-o", "yaml"},
 				{"audit", "-f", broken}, {"audit", "-f", file, text},
 				{"preview", "-f", other, "--live", file}, {"preview", "-f", other, "--live", file, "-o", "wide"}, {"preview", "-f", other, "--live", file, "-o", "yaml"},
-				{"preview", "-f", broken, "--live", file}, {"preview", "-f", file}, {"status", text}, {"enable", text}, {"__complete", "explain", "-f", file, "."},
+				{"preview", "-f", broken, "--live", file}, {"preview", "-f", file}, {"status", text}, {"enable", text},
 			} {
 				_, output := run(t, func(env *cli.Environment) { env.Color = false }, args...)
 				template := strings.Contains(strings.Join(args, " "), "template=") // the user's template contains the line breaks

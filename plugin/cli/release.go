@@ -17,7 +17,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 
-	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/plugin/release"
 	"github.com/ownership-handoff/handoff/plugin/source"
@@ -31,14 +30,10 @@ func (s *shared) newRelease() *cobra.Command {
 Otherwise kubectl apply deletes a field that was removed from the manifest, and server-side apply deletes one that no
 other manager owns: replicas default to 1.
 
-This command combines the documented procedures: kubectl apply edit-last-applied and, for server-side apply, the transfer
-to another field manager. It removes the field from the last-applied annotation and from the managedFields entries of all
-managers that apply manifests. If no other manager has the field in managedFields, it is transferred: to
-ownership-handoff if an autoscaler or a controller owns the field, otherwise to kubectl-handoff. The value of the field does
-not change. If the object changes in the meantime, the command reads it again and starts over.
-
-The output shows the changes, and then what to remove from the manifest: until you do, an apply makes the manifest manage the
-field again.
+The command removes the field from the last-applied annotation and from the managedFields entries of all managers that apply
+manifests. If no other manager has the field, it is transferred to ownership-handoff or kubectl-handoff. The value of the field
+does not change. The output shows the changes, and then what to remove from the manifest: until you do, an apply makes the
+manifest manage the field again.
 
 Write FIELD as kubectl handoff explain prints it; * matches several fields. If any field would not survive the next apply,
 the command fails and writes nothing. That is so for part of an atomic list, for the key of a list element, and for objects
@@ -52,34 +47,29 @@ without the field; this check requires permission to create such objects. It wor
 
   # Release the resources of all containers
   kubectl handoff release deployment/web '.spec.template.spec.containers[*].resources'`,
-		Args:              between(2, math.MaxInt, "requires a FIELD, such as .spec.replicas"),
-		RunE:              func(c *cobra.Command, args []string) error { return s.release(c.Context(), args) },
-		ValidArgsFunction: s.completeFields,
+		Args: between(2, math.MaxInt, "requires a FIELD, such as .spec.replicas"),
+		RunE: func(c *cobra.Command, args []string) error { return s.release(c, args) },
 	}
 	s.configFlag(c)
-	s.writeFlags(c, "released")
+	s.writeFlags(c)
 	return c
 }
 
-func (s *shared) release(ctx context.Context, args []string) error {
-	done, err := s.done("released")
-	if err != nil {
-		return err
-	}
+func (s *shared) release(c *cobra.Command, args []string) error {
 	objects, fields := args[:1], args[1:]
 	if !strings.Contains(args[0], "/") {
 		objects, fields = args[:2], args[2:]
 	}
 	if len(fields) == 0 {
-		return usagef("requires a FIELD, such as .spec.replicas")
+		return usage(c, "requires a FIELD, such as .spec.replicas")
 	}
 	var plan release.Plan
 	var object *unstructured.Unstructured
-	err = retry.RetryOnConflict(retry.DefaultRetry, func() (err error) { // starts over if the object has changed
-		if plan, err = s.plan(ctx, objects, fields); err != nil {
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() (err error) { // starts over if the object has changed
+		if plan, err = s.plan(c, objects, fields); err != nil {
 			return err
 		}
-		if object, err = s.carryOut(ctx, plan); err != nil {
+		if object, err = s.carryOut(c.Context(), plan); err != nil {
 			return plan.Subject.Advise(err)
 		}
 		return nil
@@ -90,59 +80,46 @@ func (s *shared) release(ctx context.Context, args []string) error {
 			retry.DefaultRetry.Steps)
 	case err != nil:
 		return err
-	case s.output.format != "":
-		return s.printObject(object, done)
+	case s.format != "":
+		return s.printObject(object, "")
 	}
-	return s.reportRelease(plan, object, done)
+	return s.reportRelease(plan, object)
 }
 
-// reportRelease prints the changes, and what to delete from the manifest.
-func (s *shared) reportRelease(plan release.Plan, object *unstructured.Unstructured, done string) error {
-	out := s.env.IOStreams.Out
-	for _, line := range plan.Diff {
-		color := 32 // green
-		if strings.HasPrefix(line, "-") {
-			color = 31 // red
-		}
-		if _, err := fmt.Fprintln(out, s.style().Paint(printable.Text(line), color)); err != nil {
-			return err
-		}
-	}
-	operation := "unchanged"
-	if len(plan.Released) > 0 {
-		operation = strings.Replace(done, "released", "released "+release.Texts(plan.Released), 1)
-	}
-	if err := s.printObject(object, operation); err != nil {
-		return err
-	}
-	if len(plan.Delete) == 0 {
-		return nil
-	}
-	return table.Lines(out, fmt.Sprintf("remove %s from the manifest before the next apply, or the manifest will manage %s again",
-		release.Texts(plan.Delete), map[bool]string{true: "it", false: "them"}[len(plan.Delete) == 1]))
-}
-
-// plan reads the object and returns the plan. If there are several refusals, it writes all but the last.
-func (s *shared) plan(ctx context.Context, objects, fields []string) (plan release.Plan, err error) {
-	reader, _, err := s.objects(ctx)
+// plan reads the object and returns the plan.
+func (s *shared) plan(c *cobra.Command, objects, fields []string) (plan release.Plan, err error) {
+	reader, _, _, err := s.objects(c.Context())
 	if err != nil {
 		return plan, err
 	}
-	subjects, _, err := reader.Read(ctx, objects...)
+	subjects, _, err := reader.Read(c.Context(), objects...)
 	if err != nil {
 		return plan, err
 	}
 	if len(subjects) != 1 {
-		return plan, usagef("requires one object, but %s selects %d; name it as TYPE/NAME", strings.Join(objects, " "), len(subjects))
+		return plan, usage(c, "requires one object, but %s selects %d; name it as TYPE/NAME", strings.Join(objects, " "), len(subjects))
 	}
 	plan, refusals := release.Of(subjects[0], fields, s.env.Now())
-	for i, refusal := range refusals {
-		if i == len(refusals)-1 {
-			return plan, refusal
-		}
-		s.report("error: ", refusal.Error())
+	if len(refusals) > 0 {
+		return plan, s.fail(refusals...)
 	}
 	return plan, nil
+}
+
+// reportRelease prints the changes, and what to delete from the manifest.
+func (s *shared) reportRelease(plan release.Plan, object *unstructured.Unstructured) error {
+	if err := table.Lines(s.env.IOStreams.Out, plan.Diff...); err != nil {
+		return err
+	}
+	done := "unchanged"
+	if len(plan.Released) > 0 {
+		done = s.done("released " + release.Texts(plan.Released))
+	}
+	if err := s.printObject(object, done); err != nil || len(plan.Delete) == 0 {
+		return err
+	}
+	return table.Lines(s.env.IOStreams.Out, fmt.Sprintf("remove %s from the manifest before the next apply, or the manifest will manage %s again",
+		release.Texts(plan.Delete), map[bool]string{true: "it", false: "them"}[len(plan.Delete) == 1]))
 }
 
 // carryOut writes a plan, and returns the object afterwards, or as a dry run returns it. On a conflict, it returns the error and has
@@ -158,52 +135,34 @@ func (s *shared) carryOut(ctx context.Context, plan release.Plan) (*unstructured
 	if err != nil {
 		return nil, err
 	}
-	if plan.Unchanged() {
-		return s.settle(ctx, client, plan)
+	if !plan.Unchanged() {
+		if err := required(ctx, client, plan); err != nil {
+			return nil, err
+		}
+		patch, err := plan.Patch()
+		if err == nil && s.dryRun != "client" {
+			object, err = client.Patch(ctx, plan.Subject.Name, types.JSONPatchType, patch, s.patchOptions(release.WriterManager))
+		}
+		if err != nil {
+			return nil, err
+		}
+		if s.dryRun != noDryRun { // the API server's result of a dry run would show WriterManager
+			operations, err := jsonpatch.DecodePatch(patch)
+			if err != nil {
+				return nil, err
+			}
+			return changed(object, operations.Apply)
+		}
 	}
-	if err := required(ctx, client, plan); err != nil {
-		return nil, err
-	}
-	patch, err := plan.Patch()
-	if err != nil {
-		return nil, err
-	}
-	if !s.isClientDryRun() {
-		object, err = client.Patch(ctx, plan.Subject.Name, types.JSONPatchType, patch, s.patchOptions(release.WriterManager))
-	}
-	switch {
-	case err != nil:
-		return nil, err
-	case s.dryRun == noDryRun:
-		return s.settle(ctx, client, plan)
-	default:
-		return patched(object, patch)
-	}
-}
-
-// patched returns an object after a JSON patch. A dry run by the API server would show WriterManager.
-func patched(object *unstructured.Unstructured, patch []byte) (*unstructured.Unstructured, error) {
-	operations, err := jsonpatch.DecodePatch(patch)
-	if err != nil {
-		return nil, err
-	}
-	text, err := object.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	if text, err = operations.Apply(text); err != nil {
-		return nil, err
-	}
-	return read(text)
+	return s.settle(ctx, client, plan)
 }
 
 // settle returns the annotation to the managers that had it in managedFields. If that fails, running the same command again
 // completes it.
 func (s *shared) settle(
 	ctx context.Context, client dynamic.ResourceInterface, plan release.Plan,
-) (*unstructured.Unstructured, error) {
-	var object *unstructured.Unstructured
-	err := retry.RetryOnConflict(retry.DefaultRetry, func() (err error) {
+) (object *unstructured.Unstructured, err error) {
+	err = retry.RetryOnConflict(retry.DefaultRetry, func() (err error) {
 		if object, err = client.Get(ctx, plan.Subject.Name, metav1.GetOptions{}); err != nil {
 			return err
 		}
@@ -229,45 +188,32 @@ func (s *shared) settle(
 // that the object already exists. Without permission to create the object, nothing is checked.
 func required(ctx context.Context, client dynamic.ResourceInterface, plan release.Plan) error {
 	with, without := plan.Manifests()
-	known, err := objectionsTo(ctx, client, with)
-	if err != nil {
-		return err
-	}
-	objections, err := objectionsTo(ctx, client, without)
-	for _, objection := range objections {
-		if slices.Contains(known, objection) {
-			continue
+	known := objectionsTo(ctx, client, with)
+	for _, objection := range objectionsTo(ctx, client, without) {
+		if !slices.Contains(known, objection) {
+			return fmt.Errorf("%s: the API server would not create the object from a manifest without %s: %s; keep it in the manifest",
+				plan.Subject, release.Texts(plan.Paths), objection)
 		}
-		reason := "invalid value" // the message can quote it
-		if objection.Type == metav1.CauseTypeFieldValueRequired {
-			reason = "required value"
-		}
-		return fmt.Errorf("%s: the API server would not create the object from a manifest without %s: %s: %s; "+
-			"keep it in the manifest", plan.Subject, release.Texts(plan.Paths), objection.Field, reason)
 	}
-	return err
+	return nil
 }
 
-// objectionsTo returns the causes for which the API server would not create an object, without their messages.
-func objectionsTo(ctx context.Context, client dynamic.ResourceInterface, text []byte) (causes []metav1.StatusCause, err error) {
+// objectionsTo returns why the API server would not create an object, without its messages, which can quote values.
+func objectionsTo(ctx context.Context, client dynamic.ResourceInterface, text []byte) (objections []string) {
 	object, err := read(text)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		_, err = client.Create(ctx, object, metav1.CreateOptions{FieldManager: release.WriterManager, DryRun: []string{metav1.DryRunAll}})
 	}
-	dryRun := metav1.CreateOptions{FieldManager: release.WriterManager, DryRun: []string{metav1.DryRunAll}}
-	_, err = client.Create(ctx, object, dryRun)
 	var invalid *apierrors.StatusError
 	if !apierrors.IsInvalid(err) || !errors.As(err, &invalid) || invalid.ErrStatus.Details == nil {
-		return nil, nil // the object already exists, or the user cannot create it
+		return nil // the object already exists, or the user cannot create it
 	}
 	for _, cause := range invalid.ErrStatus.Details.Causes {
-		causes = append(causes, metav1.StatusCause{Type: cause.Type, Field: cause.Field})
+		reason := "invalid value"
+		if cause.Type == metav1.CauseTypeFieldValueRequired {
+			reason = "required value"
+		}
+		objections = append(objections, cause.Field+": "+reason)
 	}
-	return causes, nil
-}
-
-func read(text []byte) (*unstructured.Unstructured, error) {
-	o := &unstructured.Unstructured{}
-	err := o.UnmarshalJSON(text)
-	return o, err
+	return objections
 }

@@ -2,19 +2,15 @@ package cli
 
 import (
 	"net/http"
+	"regexp"
 
 	"github.com/spf13/cobra"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 
 	"github.com/ownership-handoff/handoff/internal/table"
 )
 
-// fieldManager is the field manager of writes by kubectl handoff. Like kubectl's own, it counts as imperative.
-const fieldManager = "kubectl-handoff"
-
-func newRoot(env Environment) *cobra.Command {
-	s := &shared{env: env, cluster: genericclioptions.NewConfigFlags(true)}
+func (s *shared) newRoot() *cobra.Command {
 	s.cluster.WrapConfigFn = s.configure
 	root := &cobra.Command{
 		Use:   "kubectl-handoff",
@@ -25,12 +21,6 @@ on any cluster, with or without the handoff webhook, and on files.
 Why were the replicas of a Deployment reset? kubectl apply sets every field in the manifest, even if another client has
 changed it since: replicas that an autoscaler raised go back to the value in the manifest. It also deletes fields that
 were removed from the manifest: the replicas then default to 1.
-
-explain shows who set a field and what the next apply does to it. audit finds the objects that the next apply would break.
-rules shows which fields the configuration of handoff assigns to controllers.
-preview shows what an apply of given files would do. release stops managing a field through the manifest, permanently.
-strip removes such fields from manifests before they are applied. enable turns on the handoff webhook in a namespace, which keeps
-such fields at each apply. doctor finds out why it does not.
 
 Exit codes of all commands:
   0  success
@@ -61,17 +51,27 @@ Exit codes of all commands:
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl handoff"},
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          known,
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, "%w", err) })
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	s.cluster.AddFlags(root.PersistentFlags())
-	s.completeClusterFlags(root)
 	root.AddCommand(
 		s.newExplain(), s.newPreview(), s.newAudit(), s.newRules(), s.newRelease(), s.newStrip(),
 		s.newEnable(), s.newDisable(), s.newStatus(), s.newDoctor(), s.newVersion(),
 	)
 	return root
+}
+
+func (s *shared) newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version of this plugin",
+		Example: "  kubectl handoff version",
+		Args:    between(0, 0, "accepts no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			return table.Lines(s.env.IOStreams.Out, "kubectl-handoff "+s.env.Version)
+		},
+	}
 }
 
 // configure sets up the client of the cluster.
@@ -83,22 +83,24 @@ func (s *shared) configure(c *rest.Config) *rest.Config {
 	return c
 }
 
-func (s *shared) newVersion() *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version of this plugin",
-		Long:    "Prints the version of this plugin, without contacting a cluster.",
-		Example: "  # Print the version\n  kubectl handoff version",
-		Args:    between(0, 0, "accepts no arguments"),
-		RunE: func(*cobra.Command, []string) error {
-			return table.Lines(s.env.IOStreams.Out, "kubectl-handoff "+s.env.Version)
-		},
-	}
-}
+// secretWarnings hides warnings in responses about Secrets: an admission webhook or policy can quote the Secret's contents
+// in one. It forwards only warnings about unknown or duplicate field names.
+type secretWarnings struct{ http.RoundTripper }
 
-// must panics on an error that only a bug in this package can cause.
-func must(err error) {
-	if err != nil {
-		panic(err)
+// RoundTrip implements http.RoundTripper.
+func (w secretWarnings) RoundTrip(request *http.Request) (*http.Response, error) {
+	const warning = "Warning"
+	response, err := w.RoundTripper.RoundTrip(request)
+	if err != nil || !regexp.MustCompile(`^/api/v1/(namespaces/[^/]+/)?secrets(/|$)`).MatchString(request.URL.Path) {
+		return response, err
 	}
+	texts := response.Header.Values(warning)
+	response.Header.Del(warning)
+	for _, text := range texts {
+		if !regexp.MustCompile(`^299 - "(unknown|duplicate) field \\"[^"\\]*\\""$`).MatchString(text) {
+			text = `299 - "a warning about the Secret is hidden because it can quote the Secret's contents"`
+		}
+		response.Header.Add(warning, text)
+	}
+	return response, nil
 }

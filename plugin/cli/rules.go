@@ -26,9 +26,9 @@ yet, and that contradict an earlier rule, which decides.
 Without a TYPE, the command reads the kinds that the rules name and, for rules about any kind, all kinds with a scale subresource.
 The annotation ownership-handoff.io/controller-fields of single objects is not shown: see kubectl handoff explain.
 
-With --suggest, the command shows the packs that are not in the configuration and would keep something: the number of fields that a
-writer of the pack owns and that the last-applied configuration sets or, for objects without one, that an apply can set. Objects for
-which handoff is off count as well. docs/catalogue.md describes the packs.`,
+With --suggest, the command shows the rules of packs that are not in the configuration and would keep something. OWNED is then the number
+of fields that the last-applied configuration sets or, for objects without one, that an apply can set. Objects for which handoff is off
+count as well. docs/catalogue.md describes the packs.`,
 		Example: `  # Show the rules, and what they are about in all namespaces
   kubectl handoff rules -A
 
@@ -40,55 +40,50 @@ which handoff is off count as well. docs/catalogue.md describes the packs.`,
 
   # Show rules about any kind for ConfigMaps and Services
   kubectl handoff rules configmaps services -A`,
-		RunE: func(c *cobra.Command, args []string) error { return s.rules(c.Context(), args, suggest) },
+		RunE: func(c *cobra.Command, args []string) error { return s.rules(c, args, suggest) },
 	}
 	s.objectFlags(c)
 	c.Flags().BoolVar(&suggest, "suggest", false, "Show the packs that would keep more fields, instead of the rules.")
-	s.dataFlag(c, reportUsage)
+	s.dataFlag(c)
 	return c
 }
 
-func (s *shared) rules(ctx context.Context, args []string, suggest bool) error {
-	types, err := typesOf(args)
+func (s *shared) rules(c *cobra.Command, args []string, suggest bool) error {
+	ctx := c.Context()
+	types, err := typesOf(c, args)
 	if err != nil {
 		return err
 	}
-	reader, gaps, err := s.objects(ctx)
+	reader, in, gaps, err := s.objects(ctx)
 	if err != nil {
 		return err
 	}
-	in, err := s.installation(ctx, reader.Offline())
-	if err != nil {
-		return err
-	}
-	report, suggestions, packs := rules.Of(reader.Configuration), rules.Suggestions{}, []string(nil)
+	configuration := reader.Configuration
 	if suggest {
-		if reader.Configuration, packs, err = rules.WithAllPacks(reader.Configuration); err != nil {
+		if reader.Configuration, err = rules.WithPacks(configuration); err != nil {
 			return err
 		}
 	}
+	report := rules.Of(reader.Configuration)
 	more, err := s.eachRuled(ctx, reader, types, func(o source.Subject) error {
-		if suggest {
-			return suggestions.Add(o, packs)
-		}
-		if !in.Effect(ctx, installation.ObjectOf(o.Kind, o.Namespace, o.Object)).On() && !reader.Offline() {
+		if !suggest && !reader.Offline() && !in.Effect(ctx, installation.ObjectOf(o.Kind, o.Namespace, o.Object)).On() {
 			return nil
 		}
-		return report.Add(o)
+		return report.Add(o, suggest)
 	})
 	if err != nil {
 		return err
 	}
-	report.Finish()
-	if out := s.env.IOStreams.Out; suggest {
-		err = show(s, "Suggestion", suggestions, false, func() error { return suggestions.Table(out) })
+	if suggest {
+		report = report.Suggested(configuration)
 	} else {
-		err = show(s, "Rule", report, false, func() error { return report.Table(out) })
+		report.Finish()
 	}
+	err = show(s, "Rule", report, false, func() error { return report.Table(s.env.IOStreams.Out, suggest) })
 	if err != nil {
 		return err
 	}
-	return s.finish(append(gaps, more...))
+	return s.finish(append(gaps, more...), false)
 }
 
 // eachRuled calls add with each object that the rules of the configuration are about, once. What cannot be read is a gap.
@@ -102,25 +97,22 @@ func (s *shared) eachRuled(
 	readBy := map[schema.GroupKind]int{} // the survey that has read the objects of a kind
 	for i, types := range surveys {
 		survey, err := reader.Survey(ctx, types...)
-		if err != nil {
-			gaps = append(gaps, err.Error())
-			continue
+		if err == nil {
+			err = survey.Each(ctx, func(_ string, o source.Subject) error {
+				if by, read := readBy[o.Kind.GroupKind()]; read && by != i {
+					return nil
+				}
+				readBy[o.Kind.GroupKind()] = i
+				if err := add(o); err != nil {
+					gaps = append(gaps, err.Error())
+				}
+				return ctx.Err()
+			})
+			gaps = append(gaps, survey.Gaps...)
 		}
-		err = survey.Each(ctx, func(_ string, s source.Subject) error {
-			kind := s.Kind.GroupKind()
-			if by, read := readBy[kind]; read && by != i {
-				return nil
-			}
-			readBy[kind] = i
-			if err := add(s); err != nil {
-				gaps = append(gaps, err.Error())
-			}
-			return ctx.Err()
-		})
 		if err != nil {
 			gaps = append(gaps, err.Error())
 		}
-		gaps = append(gaps, survey.Gaps...)
 	}
 	return gaps, ctx.Err()
 }
@@ -134,7 +126,7 @@ func (s *shared) surveys(types []string, reader source.Reader) (surveys [][]stri
 	case len(types) > 0 || reader.Offline():
 		return [][]string{types}, nil
 	case anyKind:
-		surveys = append(surveys, nil)
+		surveys = append(surveys, nil) // all with a scale subresource
 	}
 	mapper, err := s.cluster.ToRESTMapper()
 	if err != nil {

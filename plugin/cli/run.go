@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
@@ -41,22 +42,24 @@ type Environment struct {
 	raw io.Writer
 }
 
-// exitError ends a command with an exit code other than ExitOK, without an error message.
-type exitError int
-
-// Error implements error.
-func (c exitError) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
-
 // Run runs a command line and returns the exit code. It writes an error to ErrOut as one line.
 func Run(ctx context.Context, env Environment, args []string) int {
-	out, errOut := env.writers()
+	var colors, progress []string // the control sequences that commands write themselves
+	if env.Color {
+		colors = []string{printable.Color}
+	}
+	if env.Terminal {
+		progress = []string{printable.Progress}
+	}
+	out, errOut := printable.NewWriter(env.IOStreams.Out, colors...), printable.NewWriter(env.IOStreams.ErrOut, progress...)
 	defer func() { _, _ = out.Flush(), errOut.Flush() }()
 	env.raw, env.IOStreams.Out, env.IOStreams.ErrOut = env.IOStreams.Out, out, errOut
-	root := newRoot(env) //nolint:contextcheck // the commands receive ctx when they run
+	s := &shared{env: env, cluster: genericclioptions.NewConfigFlags(true)}
+	root := s.newRoot() //nolint:contextcheck // the commands receive ctx when they run
 	root.SetArgs(args)
 	root.SetIn(env.IOStreams.In)
-	root.SetOut(env.IOStreams.Out)
-	root.SetErr(env.IOStreams.ErrOut)
+	root.SetOut(out)
+	root.SetErr(errOut)
 	command, err := root.ExecuteContextC(ctx)
 	var code exitError
 	switch {
@@ -64,73 +67,57 @@ func Run(ctx context.Context, env Environment, args []string) int {
 		return ExitOK
 	case errors.As(err, &code):
 		return int(code)
-	}
-	text := strings.Join(strings.Fields(err.Error()), " ")
-	switch {
 	case !source.IsUnreachable(err):
 	case command.Flags().Lookup("live") != nil:
-		text += ", or read the live objects from files with --live"
+		err = fmt.Errorf("%w, or read the live objects from files with --live", err)
 	case command.Flags().Lookup("filename") != nil:
-		text += ", or read files with -f"
+		err = fmt.Errorf("%w, or read files with -f", err)
 	}
-	if errors.As(err, new(usageError)) {
-		text += "; see " + command.CommandPath() + " --help"
-	}
-	_ = table.Lines(env.IOStreams.ErrOut, "error: "+text)
+	_ = s.fail(err)
 	return ExitError
 }
 
-// writers returns Out and ErrOut with all control sequences quoted, except the commands' own colors and progress.
-func (env Environment) writers() (out, errOut *printable.Writer) {
-	var colors, progress []string
-	if env.Color {
-		colors = append(colors, printable.Color)
-	}
-	if env.Terminal {
-		progress = append(progress, printable.Progress)
-	}
-	return printable.NewWriter(env.IOStreams.Out, colors...), printable.NewWriter(env.IOStreams.ErrOut, progress...)
-}
-
-// usageError is an error about the command line itself.
-type usageError struct{ err error }
+// exitError ends a command with an exit code other than ExitOK, without an error message.
+type exitError int
 
 // Error implements error.
-func (u usageError) Error() string { return u.err.Error() }
+func (c exitError) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
 
-// Unwrap returns the error without its kind.
-func (u usageError) Unwrap() error { return u.err }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// known returns a usage error about a command that does not exist: cobra accepts its name as an argument.
-func known(root *cobra.Command, args []string) error {
-	if err := cobra.NoArgs(root, args); err != nil {
-		return usageError{err}
-	}
-	return nil
+// usage returns an error about the command line itself.
+func usage(c *cobra.Command, format string, args ...any) error {
+	return fmt.Errorf(format+"; see %s --help", append(args, c.CommandPath())...)
 }
 
-// between returns a usage error with a text unless the number of arguments is in bounds. For a command without subcommands, the error
-// of cobra.NoArgs is about an unknown command.
+// between returns a usage error with a text unless the number of arguments is in bounds.
 func between(least, most int, text string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
+	return func(c *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
-			return usagef("%s", text)
+			return usage(c, "%s", text)
 		}
 		return nil
 	}
 }
 
-func (s *shared) style() table.Style { return table.Style{Color: s.env.Color, Now: s.env.Now()} }
+// fail writes errors, one line each, and ends the command.
+func (s *shared) fail(errs ...error) error {
+	for _, err := range errs {
+		s.report("error: ", strings.Join(strings.Fields(err.Error()), " "))
+	}
+	return exitError(ExitError)
+}
 
-// finish writes what a command could not determine, and returns the matching exit code.
-func (s *shared) finish(gaps []string) error {
-	if len(gaps) == 0 {
+// finish writes what a command could not determine, and returns the matching exit code. A negative result is one even if it is
+// incomplete.
+func (s *shared) finish(gaps []string, negative bool) error {
+	s.report("partial: ", gaps...)
+	switch {
+	case negative:
+		return exitError(ExitNegative)
+	case len(gaps) > 0:
+		return exitError(ExitPartial)
+	default:
 		return nil
 	}
-	s.report("partial: ", gaps...)
-	return exitError(ExitPartial)
 }
 
 // report writes lines to standard error, each after a prefix.

@@ -139,7 +139,6 @@ func TestNoOutputContainsSecretValues(t *testing.T) {
 					check(t, append([]string{"explain", "-f", file, field}, format...)...)
 				}
 			}
-			check(t, "__complete", "explain", "-f", file, "secret/token", ".")
 			for name, stored := range live {
 				for _, format := range formats {
 					check(t, append([]string{"preview", "-f", file, "--live", stored}, format...)...)

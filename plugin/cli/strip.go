@@ -32,12 +32,8 @@ stay as they are, because a new value in the manifest wins.
 
 Objects that do not exist stay unchanged. strip works with and without the handoff webhook, and in every namespace, whatever
 its mode. Objects without a namespace are looked up in the namespace of -n or of the context: as a post-renderer, strip needs the
-namespace of the release.
-
-If a live object or its owners cannot be read, strip fails and writes no manifests. With --ignore-errors, it leaves such objects
-unchanged instead, and still exits with 0, because tools discard the output of a step that fails.
-
-Requires get permission on the objects, and list permission on the HorizontalPodAutoscalers.`,
+namespace of the release. If a live object or its owners cannot be read, strip fails and writes no manifests. With
+--ignore-errors, it leaves such objects unchanged and exits with 0, because tools discard the output of a step that fails.`,
 		Example: `  # Apply server-side without --force-conflicts
   kubectl handoff strip -f manifests/ | kubectl apply --server-side -f -
 
@@ -49,31 +45,50 @@ Requires get permission on the objects, and list permission on the HorizontalPod
 
   # Post-render a Helm 3 release
   helm upgrade web ./chart -n shop --post-renderer kubectl-handoff --post-renderer-args strip --post-renderer-args=-nshop`,
-		Args:              between(0, 0, "accepts no arguments; name files with -f"),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(c *cobra.Command, _ []string) error { return s.strip(c.Context(), ignoreErrors, quiet) },
+		RunE: func(c *cobra.Command, _ []string) error { return s.strip(c.Context(), ignoreErrors, quiet) },
 	}
-	s.manifestFlags(c, "Files, directories or URLs that contain the manifests; - is standard input, the default.", false)
+	s.manifestFlags(c, "Files, directories or URLs that contain the manifests; - is standard input, the default.", nil)
 	c.Flags().BoolVar(&ignoreErrors, "ignore-errors", false,
 		"Leave objects unchanged if their live objects or owners cannot be read, instead of failing.")
 	c.Flags().BoolVarP(&quiet, "quiet", "q", false, "Do not report changes on standard error.")
-	s.dataFlag(c, reportUsage)
+	s.dataFlag(c)
 	return c
 }
 
 func (s *shared) strip(ctx context.Context, ignoreErrors, quiet bool) error {
-	stripper, files, err := s.stripAll(ctx, ignoreErrors)
+	if len(s.manifests.Filenames) == 0 {
+		s.manifests.Filenames = []string{"-"}
+	}
+	texts, err := source.ReadTexts(ctx, s.env.IOStreams.In, s.manifests.Filenames, s.manifests.Recursive)
 	if err != nil {
 		return err
 	}
-	s.report("partial: ", stripper.Gaps...)
-	if !quiet && !s.output.isData() {
-		s.report("", stripper.Lines()...)
+	stripper := strip.Stripper{IgnoreErrors: ignoreErrors}
+	reader, _, gaps, unread := s.objects(ctx)
+	if unread == nil {
+		var live *source.Live
+		if live, unread = reader.Live(ctx); unread == nil {
+			stripper.Read = live.Read
+		}
 	}
-	if !quiet && len(stripper.Missing) > 0 {
-		if err := s.reportMissing(stripper); err != nil {
+	switch {
+	case unread == nil:
+	case ignoreErrors && source.IsUnreachable(unread): // for each object
+		stripper.Read = func(context.Context, source.Identity) (o source.Subject, ok bool, _ error) { return o, false, unread }
+	default:
+		return unread
+	}
+	var files [][]byte // nothing is written before all of them are stripped
+	for _, text := range texts {
+		file, err := stripper.File(ctx, text)
+		if err != nil {
 			return err
 		}
+		files = append(files, file)
+	}
+	s.report("partial: ", append(stripper.Gaps, gaps...)...)
+	if !quiet {
+		s.reportStripped(stripper)
 	}
 	return show(s, "Strip", stripper.Objects, false, func() error {
 		_, err := s.env.raw.Write(joinDocuments(files))
@@ -81,65 +96,32 @@ func (s *shared) strip(ctx context.Context, ignoreErrors, quiet bool) error {
 	})
 }
 
-// stripAll reads and strips all files. Nothing is written before all of them are stripped.
-func (s *shared) stripAll(ctx context.Context, ignoreErrors bool) (stripper strip.Stripper, files [][]byte, err error) {
-	if len(s.filenames) == 0 {
-		s.filenames = []string{"-"}
+// reportStripped reports the changes, and the objects that do not exist: in a wrong namespace, that is all of them.
+func (s *shared) reportStripped(all strip.Stripper) {
+	if !s.isData() {
+		s.report("", all.Lines()...)
 	}
-	reader, gaps, err := s.liveObjects(ctx)
-	if err != nil {
-		return stripper, nil, err
+	if len(all.Missing) == 0 {
+		return
 	}
-	texts, err := source.ReadTexts(ctx, s.env.IOStreams.In, s.filenames, s.recursive)
-	if err != nil {
-		return stripper, nil, err
-	}
-	stripper = strip.Stripper{IgnoreErrors: ignoreErrors}
-	switch live, err := reader.Live(ctx); {
-	case err == nil:
-		stripper.Read = live.Read
-	case ignoreErrors && !reader.Offline(): // the error is that of each object
-		stripper.Read = func(context.Context, source.Identity) (o source.Subject, ok bool, _ error) { return o, false, err }
-	default:
-		return stripper, nil, err
-	}
-	for _, text := range texts {
-		file, err := stripper.File(ctx, text)
-		if err != nil {
-			return stripper, nil, err
-		}
-		files = append(files, file)
-	}
-	stripper.Gaps = append(stripper.Gaps, gaps...)
-	return stripper, files, nil
-}
-
-// reportMissing reports objects that do not exist: in a wrong namespace, that is all of them.
-func (s *shared) reportMissing(all strip.Stripper) error {
 	where := "the files of --live"
-	if len(s.live) == 0 {
-		namespace, err := s.namespace()
-		if err != nil {
-			return err
-		}
+	if len(s.files.Filenames) == 0 {
+		namespace, _ := s.namespace() // an error was that of the client
 		where = "the cluster, in namespace " + namespace + " where the manifest names none"
 	}
-	s.report("note: ", fmt.Sprintf("%d of %d objects are not in %s, and stay unchanged: %s", len(all.Missing), all.Manifests, where,
-		printable.Some(all.Missing)))
-	return nil
+	s.report("note: ", fmt.Sprintf("%d of %d objects are not in %s, and stay unchanged: %s",
+		len(all.Missing), all.Manifests, where, printable.Some(all.Missing)))
 }
 
 // joinDocuments returns the texts of files as one stream of documents. A single file stays as it is.
 func joinDocuments(files [][]byte) (all []byte) {
 	for _, text := range files {
 		if len(all) == 0 {
-			all = append(all, text...)
+			all = text
 			continue
 		}
 		text = bytes.TrimPrefix(text, []byte("\ufeff"))
-		if !bytes.HasSuffix(all, []byte("\n")) {
-			all = append(all, '\n')
-		}
+		all = append(bytes.TrimSuffix(all, []byte("\n")), '\n')
 		switch {
 		case bytes.HasPrefix(text, []byte("%")): // a directive has to follow the end of a document
 			all = append(all, "...\n"...)

@@ -112,7 +112,7 @@ func TestStripWritesNothingAfterAnError(t *testing.T) {
 			[]string{"--live", "testdata/strip/live.yaml"},
 		},
 		"unknown owners": {good, "unknown whether a HorizontalPodAutoscaler targets it, because the files contain none", []string{"--live", "testdata/preview/new.yaml"}},
-		"no cluster":     {good, "standard input: deployment.apps/web: Get \"http://localhost:1/api", []string{"--server", "http://localhost:1"}},
+		"no cluster":     {good, "error: Get \"http://localhost:1/api", []string{"--server", "http://localhost:1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("KUBECACHEDIR", t.TempDir())

@@ -47,14 +47,14 @@ func Of(c config.HandoffConfiguration) (report Report) {
 	for _, rule := range c.Rules {
 		r := &Rule{
 			APIVersion: explain.APIVersion, Kind: "Rule", Name: rule.Name, Namespaces: rule.Namespaces, Fields: rule.Fields,
-			Writers: rule.Writers, Edit: string(rule.Edits()), Kinds: []string{"*"},
+			Writers: rule.Writers, Edit: string(rule.Edits()),
 			Selector: strings.TrimPrefix(metav1.FormatLabelSelector(&rule.Selector), "<none>"),
 		}
-		for i, kind := range rule.Kinds {
-			if i == 0 {
-				r.Kinds = nil
-			}
+		for _, kind := range rule.Kinds {
 			r.Kinds = append(r.Kinds, strings.TrimSuffix(cmp.Or(kind.Kind, "*")+"."+cmp.Or(kind.Group, "*"), ".core"))
+		}
+		if len(r.Kinds) == 0 {
+			r.Kinds = []string{"*"}
 		}
 		report = append(report, r)
 	}
@@ -83,53 +83,69 @@ func Types(c config.HandoffConfiguration) (types []schema.GroupResource, anyKind
 	return types, anyKind
 }
 
-// Add counts an object that handoff acts on. The error is that of records that cannot be read.
-func (r Report) Add(s source.Subject) error {
+// WithPacks returns a configuration with the packs that it lacks after its own rules.
+func WithPacks(c config.HandoffConfiguration) (config.HandoffConfiguration, error) {
+	c.Rules = slices.Clone(c.Rules)
+	for _, name := range config.Packs() {
+		if slices.Contains(c.Packs, name) {
+			continue
+		}
+		pack, err := config.ReadPack(name)
+		if err != nil {
+			return c, err
+		}
+		c.Rules = append(c.Rules, pack.Rules...)
+	}
+	return c, nil
+}
+
+// Add counts an object, and its fields or, if applied is set, those that its manifest sets or can set. The error is that of records that
+// cannot be read.
+func (r Report) Add(s source.Subject, applied bool) error {
 	fields, err := s.Context.Fields(s.Object)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.Title(), err)
 	}
 	for _, rule := range s.Context.Managers.Rules() {
-		if of := r.named(rule.Name); of != nil {
-			of.Objects++
-		}
+		r.named(rule.Name).Objects++
 	}
+	_, recorded := s.Object.LastApplied()
+	entries, _ := s.Object.Entries() // Fields has read them
+	unrecorded := !recorded && slices.ContainsFunc(entries, s.Context.Managers.IsApplier)
 	for i := range fields {
-		r.addField(s, &fields[i])
+		f := &fields[i]
+		if !applied || f.Declared == ownership.Sets || unrecorded {
+			r.addField(s, f)
+		}
 	}
 	return nil
 }
 
-func (r Report) named(name string) *Rule {
-	i := slices.IndexFunc(r, func(rule *Rule) bool { return rule.Name == name })
-	if i < 0 {
-		return nil // the annotation of the object
-	}
-	return r[i]
-}
-
 func (r Report) addField(s source.Subject, f *ownership.Field) {
 	for _, inside := range s.Context.Managers.RulesInside(f.Path, f.Entries) {
-		if of := r.named(inside.Name); of != nil {
-			of.Owned++
-		}
+		r.named(inside.Name).Owned++
 	}
 	owner := r.named(f.Owner.Rule)
-	if f.Owner.Kind != ownership.Controller || owner == nil {
-		return
-	}
 	owner.Owned++
-	for _, other := range s.Context.Managers.RulesFor(f.Path) {
-		if of := r.named(other.Name); of != nil && of != owner && of.Edit != owner.Edit {
-			of.note("contradicts rule %s, which decides on %s of %s", owner.Name, explain.Text(f.Path), s)
+	for _, rule := range s.Context.Managers.RulesFor(f.Path) {
+		if other := r.named(rule.Name); owner.Edit != "" && other.Edit != "" && other.Edit != owner.Edit {
+			other.note(fmt.Sprintf("contradicts rule %s, which decides on %s of %s", owner.Name, explain.Text(f.Path), s))
 		}
 	}
+}
+
+// named returns a rule of the report, a new one for the annotation of an object and for none.
+func (r Report) named(name string) *Rule {
+	if i := slices.IndexFunc(r, func(rule *Rule) bool { return rule.Name == name }); i >= 0 {
+		return r[i]
+	}
+	return &Rule{}
 }
 
 const maxNotes = 3
 
-func (r *Rule) note(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); len(r.Notes) < maxNotes && !slices.Contains(r.Notes, text) {
+func (r *Rule) note(text string) {
+	if len(r.Notes) < maxNotes && !slices.Contains(r.Notes, text) {
 		r.Notes = append(r.Notes, text)
 	}
 }
@@ -146,30 +162,40 @@ func (r Report) Finish() {
 	}
 }
 
-// brief returns the first elements of a list for the table, and the number of the others.
-func brief(list []string) string {
-	const most = 2
-	if len(list) <= most {
-		return strings.Join(list, ",")
-	}
-	return fmt.Sprintf("%s,+%d", strings.Join(list[:most-1], ","), len(list)-most+1)
+// Suggested returns the rules of the packs that a configuration lacks and that would keep something.
+func (r Report) Suggested(c config.HandoffConfiguration) Report {
+	return slices.DeleteFunc(r, func(rule *Rule) bool {
+		return rule.Owned == 0 || slices.Contains(c.Packs, rule.pack()) || rule.pack() == ""
+	})
 }
 
-// Table writes the rules for people.
-func (r Report) Table(w io.Writer) error {
-	if len(r) == 0 {
+func (r *Rule) pack() string {
+	pack, _ := config.PackOf(r.Name)
+	return pack
+}
+
+// Table writes the rules for people. Suggested rules are those of packs to add to the configuration.
+func (r Report) Table(w io.Writer, suggested bool) error {
+	switch {
+	case len(r) == 0 && suggested:
+		return table.Lines(w, "No pack would keep more fields.")
+	case len(r) == 0:
 		return table.Lines(w, "No rules. Assign fields to controllers in the configuration of handoff: docs/configuration.md")
 	}
 	var rows []table.Row
-	var notes []string
+	var notes, packs []string
 	for _, rule := range r {
-		rows = append(rows, table.Row{Cells: table.Cells(
+		rows = append(rows, table.Row{Cells: []string{
 			rule.Name, brief(rule.Kinds), brief(rule.Fields), table.Dash(strings.Join(rule.Writers, ",")), rule.Edit,
 			strconv.Itoa(rule.Objects), strconv.Itoa(rule.Owned),
-		)})
+		}})
 		for _, note := range rule.Notes {
 			notes = append(notes, "rule "+rule.Name+": "+note)
 		}
+		packs = append(packs, rule.pack())
+	}
+	if suggested {
+		notes = append(notes, "Add to the configuration of handoff: packs: ["+strings.Join(slices.Compact(packs), ", ")+"]")
 	}
 	if err := (table.Style{}).Write(w, []string{"NAME", "KINDS", "FIELDS", "WRITERS", "EDIT", "OBJECTS", "OWNED"}, rows); err != nil {
 		return err
@@ -178,4 +204,12 @@ func (r Report) Table(w io.Writer) error {
 		return nil
 	}
 	return table.Lines(w, append([]string{""}, notes...)...)
+}
+
+// brief returns a list for the table: all of two elements, otherwise the first and the number of the others.
+func brief(list []string) string {
+	if len(list) <= 2 {
+		return strings.Join(list, ",")
+	}
+	return fmt.Sprintf("%s,+%d", list[0], len(list)-1)
 }

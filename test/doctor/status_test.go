@@ -8,21 +8,6 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/cli"
 )
 
-// TestStatusListsObjectsWithTheAnnotation verifies that it does so for the shown namespaces only.
-func TestStatusListsObjectsWithTheAnnotation(t *testing.T) {
-	waitHealthy(t)
-	const note = "note: the annotation ownership-handoff.io/mode has no effect on objects; set the label of that name instead: " +
-		"deployment.apps/old -n shop\n"
-	must(t, runs("create", "deployment", "old", "--image=old:1", "--replicas=0", "-n", "shop"),
-		runs("annotate", "deployment/old", "ownership-handoff.io/mode=off", "-n", "shop"))
-	for command, want := range map[string]bool{"status": true, "status shop": true, "status default": false, "status -o yaml": false} {
-		if _, output, errors := run(t, cluster.Kubeconfig, strings.Fields(command)...); strings.Contains(errors, note) != want {
-			t.Errorf("%s: want the note: %t\n%s%s", command, want, output, errors)
-		}
-	}
-	must(t, runs("delete", "deployment", "old", "-n", "shop"))
-}
-
 func TestStatusListsObjectsOutsideNamespaces(t *testing.T) {
 	waitHealthy(t)
 	for name, mode := range map[string]string{"kept": "enforce", "misspelled": "enforced"} {

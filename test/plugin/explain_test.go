@@ -34,7 +34,6 @@ func TestExplain(t *testing.T) {
 		"unscalable": {
 			"explain cronjob/report -n shop",
 			"explain cronjob/report .spec.replicas -n shop",
-			"explain cronjob/report --owner autoscaler -n shop",
 		},
 		"all": {
 			"explain deployments,gadgets -A --owner autoscaler",

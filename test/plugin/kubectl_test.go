@@ -21,16 +21,9 @@ func TestKubectlFindsAndCompletesThePlugin(t *testing.T) {
 	for line, want := range map[string]string{
 		"handoff explain deployment/web .spec.replicas -n shop": "`.spec.replicas` is 7: HorizontalPodAutoscaler `web` set it through /scale at TIME; " +
 			"the last-applied manifest sets 3; an apply would set 3 (handoff: keeps 7)",
-		"__complete handoff expl":                                                  "explain",
-		"__complete handoff explain deploym":                                       "deployments.apps/",
-		"__complete handoff explain -n shop deployment/w":                          "deployment/web",
-		"__complete handoff explain -n shop deployment/web .spec.r":                ".spec.replicas",
-		"__complete handoff explain --owner a":                                     "autoscaler",
-		"__complete handoff release -n shop deployment/web .spec.replicas .spec.r": ".spec.replicas",
-		"__complete handoff doct":                                                  "doctor",
-		"__complete handoff doctor -n sh":                                          "shop",
-		"__complete handoff enable sh":                                             "shop",
-		"__complete handoff explain -n sho":                                        "shop",
+		"__complete handoff expl":          "explain",
+		"__complete handoff doct":          "doctor",
+		"__complete handoff explain --own": "--owner",
 	} {
 		t.Run(line, func(t *testing.T) {
 			cmd := exec.Command(cluster.controlPlane.Kubectl, strings.Fields(line)...)

@@ -1,19 +1,15 @@
 package plugin_test
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/plugin/cli"
 )
 
 // inYard creates the namespace yard, which the golden files contain.
@@ -78,21 +74,6 @@ func TestReleaseChecksTheManifestOfAServerSideApplier(t *testing.T) {
 		"release service/gate .spec.ports -n yard --dry-run=server")
 	if !strings.Contains(seen, "service/gate released .spec.externalTrafficPolicy (server dry run)") || !strings.Contains(seen, "without .spec.ports: spec.ports: required value; keep it in the manifest") {
 		t.Errorf("want the first field to be released, and the second to be required, got:\n%s", seen)
-	}
-}
-
-func TestDiffIsColoredOnlyOnATerminal(t *testing.T) {
-	yard := appliedIn(t)
-	t.Setenv("KUBECONFIG", cluster.controlPlane.Kubeconfig)
-	for _, color := range []bool{true, false} {
-		var both bytes.Buffer
-		code := cli.Run(t.Context(), cli.Environment{
-			IOStreams: genericiooptions.IOStreams{In: strings.NewReader(""), Out: &both, ErrOut: &both}, Now: time.Now, Color: color,
-		}, strings.Fields("release "+settings.object+" "+settings.field+" --dry-run=client -n "+yard))
-		colored := strings.HasPrefix(both.String(), "\x1b[31m- last-applied") && strings.Contains(both.String(), "\x1b[32m+ managed by")
-		if code != cli.ExitOK || colored != color || strings.Contains(both.String(), "\x1b") != color {
-			t.Errorf("color %v: exit code %d\n%q", color, code, both.String())
-		}
 	}
 }
 

@@ -62,7 +62,7 @@ func TestRulesSuggestPacks(t *testing.T) {
 	}
 	got := transcript(t, cluster.controlPlane.Kubeconfig,
 		"rules --suggest -n bakery",
-		"rules --suggest -n bakery -o json",
+		"rules --suggest -n bakery -o jsonpath={.items[*].name}",
 		"rules --suggest -n bakery --config "+file,
 		"rules -n bakery --config "+file,
 		"explain service/oven .spec.selector -n bakery --config "+file,
