@@ -108,7 +108,7 @@ func TestStripWritesNothingAfterAnError(t *testing.T) {
 		"a malformed file": {good + "a: [", "standard input: line 6: ", []string{"--live", "testdata/strip/live.yaml"}},
 		"an anchor": {
 			strings.Replace(good, "replicas: 3, paused: true", "replicas: &a 3, minReadySeconds: *a", 1),
-			"standard input: document 1: deployment.apps/web: line 4: .spec.replicas is shared with other parts of the file through an anchor; write it without the anchor",
+			"standard input: line 4: .spec.replicas is shared with other parts of the file through an anchor; write it without the anchor",
 			[]string{"--live", "testdata/strip/live.yaml"},
 		},
 		"unknown owners": {good, "unknown whether a HorizontalPodAutoscaler targets it, because the files contain none", []string{"--live", "testdata/preview/new.yaml"}},

@@ -19,9 +19,15 @@ type Edit struct {
 }
 
 // Apply returns the text of the file after edits, and changes nothing else. It makes the same edits in the parsed file, and compares
-// that with the parsed result: if they differ, it returns an error. Places must not be nested in each other, and must not be
-// removed if IsShared reports true. The stream must not be used afterwards.
+// that with the parsed result: if they differ, or other parts of the file use a place through an anchor, it returns an error. Places
+// must not be nested in each other. The stream must not be used afterwards.
 func (s *Stream) Apply(edits []Edit) ([]byte, error) {
+	for _, edit := range edits {
+		if s.isShared(edit.Place) {
+			return nil, fmt.Errorf("%s: line %d: %s is shared with other parts of the file through an anchor; write it without the anchor",
+				s.Name, edit.Place.Line(), edit.Place.Path)
+		}
+	}
 	e := editor{text: s.text, cuts: slices.Clone(s.separators), removed: map[*yaml.Node]bool{}}
 	for _, edit := range edits {
 		if edit.Value == nil {

@@ -8,3 +8,6 @@ func (s *Stream) Lines(at *Place) (first, last int) {
 	line := func(offset int) int { return 1 + bytes.Count(s.text.bytes[:offset], []byte("\n")) }
 	return line(start), line(end)
 }
+
+// IsShared exports isShared.
+func (s *Stream) IsShared(at *Place) bool { return s.isShared(at) }

@@ -27,8 +27,8 @@ type Stream struct {
 	// bom is the byte order mark before the text, and separators are what Parse has added to it.
 	bom        []byte
 	separators []cut
-	// aliases counts the aliases of a node.
-	aliases map[*yaml.Node]int
+	// aliased are the nodes that aliases refer to.
+	aliased map[*yaml.Node]bool
 }
 
 // Object is an object in a stream.
@@ -42,7 +42,7 @@ type Object struct {
 
 // Parse reads a file. The error names the file and the line.
 func Parse(t source.Text) (*Stream, error) {
-	s := &Stream{Name: t.Name, aliases: map[*yaml.Node]int{}}
+	s := &Stream{Name: t.Name, aliased: map[*yaml.Node]bool{}}
 	content, marked := bytes.CutPrefix(t.Content, []byte("\ufeff"))
 	if marked {
 		s.bom = t.Content[:len(t.Content)-len(content)]
@@ -60,7 +60,7 @@ func Parse(t source.Text) (*Stream, error) {
 		s.documents = append(s.documents, document)
 		each(document, func(node *yaml.Node) {
 			if node.Kind == yaml.AliasNode {
-				s.aliases[node.Alias]++
+				s.aliased[node.Alias] = true
 			}
 		})
 		s.addObjects(document)
@@ -109,25 +109,13 @@ func (s *Stream) addObjects(document *yaml.Node) {
 	}
 }
 
-// IsShared reports whether other parts of the file use a place, through an anchor.
-func (s *Stream) IsShared(at *Place) bool {
-	inside := map[*yaml.Node]int{} // aliases, by the node that they refer to
-	var anchors []*yaml.Node
-	each(at.Node, func(node *yaml.Node) {
-		if node.Kind == yaml.AliasNode {
-			inside[node.Alias]++
-		}
-		if s.aliases[node] > 0 {
-			anchors = append(anchors, node)
-		}
-	})
+// isShared reports whether other parts of the file can use a place, through an anchor.
+func (s *Stream) isShared(at *Place) bool {
 	shared := at.shared
 	for in := at.in; in != nil; in = in.in {
-		shared = shared || s.aliases[in.collection()] > 0
+		shared = shared || s.aliased[in.collection()]
 	}
-	for _, node := range anchors {
-		shared = shared || s.aliases[node] > inside[node]
-	}
+	each(at.Node, func(node *yaml.Node) { shared = shared || s.aliased[node] })
 	return shared
 }
 

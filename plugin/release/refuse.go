@@ -1,7 +1,6 @@
 package release
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -75,14 +74,13 @@ func reachable(s source.Subject) error {
 func otherVersion(s source.Subject, applies []ownership.Entry) error {
 	read := s.Kind.GroupVersion().String()
 	var declared []string
-	if text, ok := s.Object.LastApplied(); ok {
-		var recorded struct {
-			APIVersion string `json:"apiVersion"`
-		}
-		if err := json.Unmarshal([]byte(text), &recorded); err != nil {
-			return fmt.Errorf("%s: %w; apply the object again to rewrite it", s, ownership.ErrLastApplied)
-		}
-		declared = append(declared, recorded.APIVersion)
+	applied, err := s.Object.LastAppliedManifest()
+	if err != nil {
+		return fmt.Errorf("%s: %w; apply the object again to rewrite it", s, ownership.ErrLastApplied)
+	}
+	if applied != nil {
+		version, _ := applied.At("apiVersion").String()
+		declared = append(declared, version)
 	}
 	for _, e := range applies {
 		declared = append(declared, e.APIVersion)

@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
@@ -44,30 +45,72 @@ type Field struct {
 	at   *manifest.Place
 }
 
-// fieldsOf returns the fields of a manifest that autoscalers and controllers own. Like the webhook, it decides by the rows of the
-// decision table for a manifest that sets a field.
-func fieldsOf(o manifest.Object, s source.Subject, r record) ([]Field, error) {
-	owned, err := s.Context.Fields(s.Object)
-	if err != nil {
-		return nil, err
+// keep keeps a field whose removal an apply would take for its deletion. The live values of a Secret are never written.
+func (f *Field) keep(s source.Subject, reason string) {
+	f.Reason = reason
+	if f.Action = Set; s.Hidden(f.path) {
+		f.Action = Left
 	}
-	var fields []Field
-	for i := range owned {
-		f := &owned[i]
-		if f.Value == nil || isIdentity(f.Path) || *f.Path[0].FieldName == "status" || s.Nameless(f.Path) || !keeps(s, f) {
+}
+
+// record is what is known about the manifest that an object was last applied from, which determines the fields that the next
+// apply deletes.
+type record struct {
+	subject source.Subject
+	// annotation is the last-applied configuration, nil without one.
+	annotation *jsontree.Node
+	// elsewhere is a client that records its manifest elsewhere, or "".
+	elsewhere string
+	// otherVersion reports whether an applier used another API version, in which fields can have other names.
+	otherVersion bool
+}
+
+func recordOf(s source.Subject) (record, error) {
+	r := record{subject: s}
+	text, annotated := s.Object.LastApplied()
+	if annotated {
+		r.annotation = jsontree.Valid([]byte(text))
+	}
+	release := ownership.HelmReleasePath()
+	hasRelease := s.Object.Value(release) != nil
+	entries, err := s.Object.Entries()
+	for _, e := range entries {
+		if e.Operation == ownership.OperationApply && e.Contains(release) {
+			hasRelease = false // Helm 4
+		}
+		if e.Subresource != "" || !s.Context.Managers.IsApplier(e) {
 			continue
 		}
-		for _, path := range []fieldpath.Path{f.Path, ownership.StringData(s.Kind.GroupKind(), f.Path)} {
+		r.otherVersion = r.otherVersion || e.APIVersion != s.Kind.GroupVersion().String()
+		if !annotated && e.Operation == ownership.OperationUpdate && r.elsewhere == "" {
+			r.elsewhere = e.Manager
+		}
+	}
+	if r.elsewhere == "" && hasRelease {
+		r.elsewhere = "helm"
+	}
+	return r, err
+}
+
+// fields returns the fields of a manifest that autoscalers and controllers own.
+func (r record) fields(o manifest.Object) (fields []Field, err error) {
+	owned, err := r.subject.Context.Fields(r.subject.Object)
+	for i := range owned {
+		f := &owned[i]
+		if f.Value == nil || isIdentity(f.Path) || *f.Path[0].FieldName == "status" || r.subject.Nameless(f.Path) || !r.keeps(f) {
+			continue
+		}
+		for _, path := range []fieldpath.Path{f.Path, ownership.StringData(r.subject.Kind.GroupKind(), f.Path)} {
 			field := Field{
 				Path: explain.Text(f.Path), Action: Dropped, Owner: f.Owner.Kind.String(), By: f.Owner.By,
-				Live: s.Visible(f.Path, f.Value), path: f.Path, live: f.Value, at: o.Nearest(path),
+				Live: r.subject.Visible(f.Path, f.Value), path: f.Path, live: f.Value, at: o.Nearest(path),
 			}
 			switch {
 			case path == nil:
 				continue
 			case len(field.at.Path) == len(path):
 				if reason := r.deletes(f, path); reason != "" {
-					field.keep(s, reason)
+					field.keep(r.subject, reason)
 				}
 			case field.at.IsNull():
 				field.Action = Left
@@ -78,22 +121,30 @@ func fieldsOf(o manifest.Object, s source.Subject, r record) ([]Field, error) {
 			fields = append(fields, field)
 		}
 	}
-	return fields, nil
+	return fields, err
 }
 
-// keep keeps a field whose removal an apply would take for its deletion. The live values of a Secret are never written.
-func (f *Field) keep(s source.Subject, reason string) {
-	f.Reason = reason
-	if f.Action = Set; s.Hidden(f.path) {
-		f.Action = Left
+// deletes returns why the next apply would delete a field that the manifest no longer sets, with a remedy, or "".
+func (r record) deletes(f *ownership.Field, written fieldpath.Path) (why string) {
+	isOther := func(e ownership.Entry) bool { return !r.subject.Context.Managers.IsApplier(e) }
+	switch {
+	case r.elsewhere != "":
+		return fmt.Sprintf("the record of %s, which is not in the object, can contain it", r.elsewhere)
+	case r.annotation.Find(written) != nil:
+		why = "the last-applied annotation contains it"
+	case (len(f.Entries) > 0 || r.otherVersion) && !slices.ContainsFunc(f.Entries, isOther):
+		why = "no other manager manages it"
+	default:
+		return ""
 	}
+	return fmt.Sprintf("%s; to drop it in the future: kubectl handoff release %s '%s'%s", why, r.subject, explain.Text(f.Path), r.subject.In())
 }
 
-// keeps reports whether the decision table keeps a field that a manifest sets, whatever it sets. A field with an unknown owner is not kept.
-func keeps(s source.Subject, f *ownership.Field) bool {
+// keeps reports whether the webhook keeps a field that a manifest sets, whatever it sets. A field with an unknown owner is not kept.
+func (r record) keeps(f *ownership.Field) bool {
 	declared := ownership.Declared{Manifest: ownership.Sets, Base: f.Declared}
-	return f.Owner.Kind != ownership.Unknown && !s.Context.Managers.IsEditable(f.Path, f.Owner) &&
-		merge.LookupApply(f.Owner.Kind, declared, s.Kind.GroupKind(), f.Path, s.Context.IsScale(f.Path)).Verdict == merge.Keep
+	return f.Owner.Kind != ownership.Unknown && !r.subject.Context.Managers.IsEditable(f.Path, f.Owner) &&
+		merge.LookupApply(f.Owner.Kind, declared, r.subject.Kind.GroupKind(), f.Path, r.subject.Context.IsScale(f.Path)).Verdict == merge.Keep
 }
 
 // isIdentity reports whether a field identifies the list element that it is in, or is in an element without identity. Without

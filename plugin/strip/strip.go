@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -66,73 +67,54 @@ func (s *Stripper) File(ctx context.Context, t source.Text) ([]byte, error) {
 	}
 	var edits []manifest.Edit
 	for _, o := range stream.Objects {
-		id, ok := identityOf(o)
-		if !ok {
+		version, err := schema.ParseGroupVersion(o.Value("apiVersion"))
+		id := source.Identity{
+			Kind:      version.WithKind(o.Value("kind")),
+			Namespace: o.Value("metadata", "namespace"), Name: o.Value("metadata", "name"),
+		}
+		if err != nil || id.Kind.Kind == "" || id.Kind.Version == "" || id.Name == "" {
 			continue // kubectl apply refuses it, or creates a new object
 		}
 		s.Manifests++
 		object := Object{File: t.Name}
 		planned, err := s.plan(ctx, &object, o, id)
-		if err != nil {
-			if !s.IgnoreErrors {
-				return nil, fmt.Errorf("%s: %s: %w", t.Name, id, err)
-			}
+		switch {
+		case err != nil && !s.IgnoreErrors:
+			return nil, fmt.Errorf("%s: %s: %w", t.Name, id, err)
+		case err != nil:
 			s.Gaps = append(s.Gaps, fmt.Sprintf("%s: %s: not stripped: %v", t.Name, id, err))
-			continue
-		}
-		for _, gap := range object.subject.Gaps {
-			gap = t.Name + ": " + gap
-			if !s.IgnoreErrors {
-				return nil, errors.New(gap)
-			}
-			s.Gaps = append(s.Gaps, gap)
-		}
-		for _, edit := range planned {
-			if stream.IsShared(edit.Place) {
-				return nil, fmt.Errorf("%s: document %d: %s: line %d: %s is shared with other parts of the file through an anchor; "+
-					"write it without the anchor", t.Name, o.Document, id, edit.Place.Line(), explain.Text(edit.Place.Path))
-			}
-		}
-		edits = append(edits, planned...)
-		if len(object.Fields) > 0 {
+		case len(object.Fields) > 0:
+			edits = append(edits, planned...)
 			s.Objects = append(s.Objects, object)
 		}
 	}
 	return stream.Apply(edits)
 }
 
-// identityOf returns which object a manifest describes. A manifest without a name, as with generateName, describes none that
-// exists.
-func identityOf(o manifest.Object) (id source.Identity, ok bool) {
-	version, err := schema.ParseGroupVersion(o.Value("apiVersion"))
-	id = source.Identity{
-		Kind:      version.WithKind(o.Value("kind")),
-		Namespace: o.Value("metadata", "namespace"), Name: o.Value("metadata", "name"),
-	}
-	return id, err == nil && id.Kind.Kind != "" && id.Kind.Version != "" && id.Name != ""
-}
-
 // plan sets the subject of an object and the fields that others own, and returns the edits. A parent that would be left empty is
 // dropped as well, unless an apply without the parent would delete the live one: then its fields get the live values.
 func (s *Stripper) plan(ctx context.Context, o *Object, from manifest.Object, id source.Identity) ([]manifest.Edit, error) {
 	subject, exists, err := s.Read(ctx, id)
-	if err == nil && !exists {
-		s.Missing = append(s.Missing, id.String())
-	}
-	if err != nil || !exists {
+	switch {
+	case err != nil:
 		return nil, err
+	case !exists:
+		s.Missing = append(s.Missing, id.String())
+		return nil, nil
+	case len(subject.Gaps) > 0:
+		return nil, errors.New(strings.TrimPrefix(subject.Gaps[0], subject.String()+": "))
 	}
 	o.subject = subject
-	record, err := recordOf(subject)
+	r, err := recordOf(subject)
 	if err == nil {
-		o.Fields, err = fieldsOf(from, subject, record)
+		o.Fields, err = r.fields(from)
 	}
 	if err != nil {
 		return nil, recordError(subject, err)
 	}
 	dropped, wide := o.drops()
 	for i, f := range dropped {
-		if parent := wide[i].Path; record.annotates(parent) {
+		if parent := wide[i].Path; r.annotation.Find(parent) != nil {
 			f.keep(subject, "the last-applied annotation contains its parent "+explain.Text(parent))
 		}
 	}
@@ -173,21 +155,19 @@ func recordError(s source.Subject, err error) error {
 // Lines returns what happened to the fields, one line each.
 func (s *Stripper) Lines() (lines []string) {
 	for _, o := range s.Objects {
-		for _, field := range o.Fields {
-			lines = append(lines, fmt.Sprintf("%s: %s: %s", o.File, o.subject, o.sentence(field)))
+		for _, f := range o.Fields {
+			text := fmt.Sprintf("%s: %s: %s %s", o.File, o.subject, f.Action, f.Path)
+			switch f.Action {
+			case Dropped:
+				text += ", owned by " + f.By
+			case Set:
+				text += fmt.Sprintf(" to the live value %s, owned by %s; without the field, an apply could delete it: %s",
+					table.Shorten(o.subject.Show(f.path, f.live), maxValueLen), f.By, f.Reason)
+			case Left:
+				text += ", owned by " + f.By + ": " + f.Reason
+			}
+			lines = append(lines, text)
 		}
 	}
 	return lines
-}
-
-func (o Object) sentence(f Field) string {
-	switch f.Action {
-	case Set:
-		return fmt.Sprintf("set %s to the live value %s, owned by %s; without the field, an apply could delete it: %s",
-			f.Path, table.Shorten(o.subject.Show(f.path, f.live), maxValueLen), f.By, f.Reason)
-	case Left:
-		return fmt.Sprintf("left %s, owned by %s: %s", f.Path, f.By, f.Reason)
-	default:
-		return fmt.Sprintf("dropped %s, owned by %s", f.Path, f.By)
-	}
 }
