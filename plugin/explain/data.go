@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -70,9 +69,21 @@ func (e Explanation) Data(chosen func(ownership.Owner) bool) Data {
 		Scale: Text(e.Subject.Context.Scale), Fields: []FieldData{}, Gaps: e.Subject.Gaps,
 	}
 	for i := range e.Fields {
-		if chosen(e.Fields[i].Owner.Kind) {
-			d.Fields = append(d.Fields, e.FieldData(&e.Fields[i]))
+		f := &e.Fields[i]
+		if !chosen(f.Owner.Kind) {
+			continue
 		}
+		data := FieldData{
+			Path: Text(f.Path), Value: e.Subject.Visible(f.Path, f.Value), Owner: f.Owner.Kind.String(), By: f.Owner.By,
+			Rule: f.Owner.Rule, Since: f.Since, Manifest: e.declared(f),
+		}
+		if f.DeclaredValue != nil {
+			data.Manifest, data.ManifestValue = "other", e.Subject.Visible(f.Path, f.DeclaredValue)
+		}
+		for _, entry := range f.Entries {
+			data.Managers = append(data.Managers, EntryData{entry.Manager, entry.Operation, entry.Subresource, entry.Time})
+		}
+		d.Fields = append(d.Fields, data)
 	}
 	return d
 }
@@ -82,53 +93,20 @@ func ObjectOf(s source.Subject) ObjectData {
 	return ObjectData{s.Kind.GroupVersion().String(), s.Kind.Kind, s.Namespace, s.Name}
 }
 
-// FieldData returns a field as data.
-func (e Explanation) FieldData(f *ownership.Field) FieldData {
-	d := FieldData{
-		Path: Text(f.Path), Value: e.Subject.Visible(f.Path, f.Value), Owner: f.Owner.Kind.String(), By: f.Owner.By, Rule: f.Owner.Rule, Since: f.Since,
-		Manifest: e.declared(f),
-	}
-	if f.DeclaredValue != nil {
-		d.Manifest, d.ManifestValue = "other", e.Subject.Visible(f.Path, f.DeclaredValue)
-	}
-	for _, entry := range f.Entries {
-		d.Managers = append(d.Managers, EntryData{entry.Manager, entry.Operation, entry.Subresource, entry.Time})
-	}
-	return d
-}
-
 // Text returns a path in the form that ownership.ParsePattern parses: as the API server prints it in conflicts, except that
 // names with dots are quoted in brackets.
 func Text(path fieldpath.Path) string {
-	scalar := func(v value.Value) string {
-		if v.IsString() {
-			return printable.Quote(v.AsString())
-		}
-		return value.ToString(v)
-	}
 	var b strings.Builder
 	for _, element := range path {
+		name := element.FieldName
 		switch {
-		case element.Key != nil:
-			keys := make([]string, len(*element.Key))
-			for i, key := range *element.Key {
-				keys[i] = key.Name + "=" + scalar(key.Value)
-			}
-			b.WriteString("[" + strings.Join(keys, ",") + "]")
-		case element.Value != nil:
-			b.WriteString("[=" + scalar(*element.Value) + "]")
-		case element.FieldName == nil:
+		case name == nil:
 			b.WriteString(element.String())
+		case *name == "" || *name == "*" || strings.ContainsAny(*name, `.[]"`) || printable.Text(*name) != *name:
+			b.WriteString("[" + printable.Quote(*name) + "]")
 		default:
-			b.WriteString(nameText(*element.FieldName))
+			b.WriteString("." + *name)
 		}
 	}
 	return b.String()
-}
-
-func nameText(name string) string {
-	if name == "" || name == "*" || strings.ContainsAny(name, `.[]"`) || printable.Text(name) != name {
-		return "[" + printable.Quote(name) + "]"
-	}
-	return "." + name
 }

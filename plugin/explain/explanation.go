@@ -27,8 +27,10 @@ func Of(s source.Subject) (Explanation, error) {
 	e := Explanation{Subject: s}
 	var err error
 	if e.Fields, err = s.Context.Fields(s.Object); err != nil {
-		if s.IsSecret() { // the details can quote the contents
-			err = cmp.Or(recordOf(err), errors.New("it cannot be read"))
+		for _, record := range []error{ownership.ErrManagedFields, ownership.ErrLastApplied} {
+			if s.IsSecret() && errors.Is(err, record) { // the details can quote the contents
+				err = record
+			}
 		}
 		return e, fmt.Errorf("%s: %w; apply the object again to rewrite it", s, err)
 	}
@@ -37,7 +39,6 @@ func Of(s source.Subject) (Explanation, error) {
 	isOwned, unrecorded := false, ""
 	for i := range e.Fields {
 		f := &e.Fields[i]
-		e.date(f)
 		isOwned = isOwned || f.Owner.Kind != ownership.Unknown
 		if e.applier.Manager == "" {
 			e.applier = e.applied(f)
@@ -46,6 +47,10 @@ func Of(s source.Subject) (Explanation, error) {
 			if entry.Operation == ownership.OperationUpdate && s.Context.Managers.IsApplier(entry) {
 				unrecorded = cmp.Or(unrecorded, entry.Manager)
 			}
+		}
+		scales := f.Owner.Kind == ownership.Autoscaler && len(f.Entries) > 0 && f.Entries[0].Subresource == "scale"
+		if scales && f.Since == "" && !s.Context.Managers.IsImperative(f.Entries[0]) {
+			f.Since = s.Scaled // entries of /scale have no time
 		}
 	}
 	const export = "export it with kubectl get -o yaml --show-managed-fields"
@@ -60,24 +65,6 @@ func Of(s source.Subject) (Explanation, error) {
 			"check the manifest itself")
 	}
 	return e, nil
-}
-
-// recordOf returns the error about a record without its details, nil if it is another error.
-func recordOf(err error) error {
-	for _, record := range []error{ownership.ErrManagedFields, ownership.ErrLastApplied} {
-		if errors.Is(err, record) {
-			return record
-		}
-	}
-	return nil
-}
-
-// date adds the time when the autoscaler last scaled: managedFields entries of /scale have no time.
-func (e *Explanation) date(f *ownership.Field) {
-	own := f.Owner.Kind == ownership.Autoscaler && len(f.Entries) > 0 && f.Entries[0].Subresource == "scale"
-	if own && f.Since == "" && !e.Subject.Context.Managers.IsImperative(f.Entries[0]) {
-		f.Since = e.Subject.Scaled
-	}
 }
 
 func (e *Explanation) gap(text string) {

@@ -18,44 +18,38 @@ const HandoverManager = "ownership-handoff"
 // Sentences writes why the fields have their values: one sentence for each field, or for each subtree with a single owner.
 // Each begins with the prefix.
 func (e Explanation) Sentences(w io.Writer, prefix string, chosen func(ownership.Owner) bool) error {
-	folds := e.folds(chosen)
-	lines := make([]string, 0, len(folds))
-	for _, fold := range folds {
-		f := &fold.Fields[0]
-		var parts []string
-		switch {
-		case len(fold.Fields) > 1:
-			parts = e.whyAll(&fold)
-		case inStatus(f):
-			parts = []string{e.is(f) + ": " + e.who(f, "it"), "an apply does not set status"}
-		default:
-			parts = append([]string{e.is(f) + ": " + e.who(f, "it")}, e.manifest(f)...)
-			for _, rule := range e.Subject.Context.Managers.RulesInside(f.Path, f.Entries) {
-				parts = append(parts, fmt.Sprintf("handoff keeps what rule %#q names inside it", rule.Name))
-			}
-		}
-		lines = append(lines, prefix+strings.Join(parts, "; "))
+	var lines []string
+	for _, fold := range e.folds(chosen) {
+		lines = append(lines, prefix+strings.Join(e.sentence(&fold), "; "))
 	}
 	return table.Lines(w, lines...)
 }
 
-// whyAll returns the sentence for several fields of one owner.
-func (e Explanation) whyAll(fold *ownership.Fold) []string {
-	manifest, ok := map[string]string{
-		"yes": "the manifest sets all of them", "no": "the manifest sets none of them", "?": "the manifest is not recorded",
-	}[e.declaredOf(fold.Fields)]
-	if !ok {
-		manifest = "the manifest sets some of them: see -o wide"
+// sentence returns the clauses about a field, or about several fields of one owner.
+func (e Explanation) sentence(fold *ownership.Fold) []string {
+	f := &fold.Fields[0]
+	if len(fold.Fields) > 1 {
+		manifest, ok := map[string]string{
+			"yes": "the manifest sets all of them", "no": "the manifest sets none of them", "?": "no manifest is recorded",
+		}[e.declaredOf(fold.Fields)]
+		if !ok {
+			manifest = "the manifest sets some of them: see -o wide"
+		}
+		return []string{fmt.Sprintf("%#q has %d fields: %s", table.Dash(Text(fold.Path)), len(fold.Fields), e.who(f, "them")), manifest}
 	}
-	who := e.who(&fold.Fields[0], "them")
-	return []string{fmt.Sprintf("%#q has %d fields: %s", table.Dash(Text(fold.Path)), len(fold.Fields), who), manifest}
-}
-
-func (e Explanation) is(f *ownership.Field) string {
+	is := fmt.Sprintf("%#q is %s", Text(f.Path), table.Shorten(e.Subject.Show(f.Path, f.Value), 2*maxValueLen))
 	if f.Value == nil {
-		return fmt.Sprintf("%#q no longer exists, but is still in managedFields", Text(f.Path))
+		is = fmt.Sprintf("%#q no longer exists, but is still in managedFields", Text(f.Path))
 	}
-	return fmt.Sprintf("%#q is %s", Text(f.Path), table.Shorten(e.Subject.Show(f.Path, f.Value), 2*maxValueLen))
+	clauses := []string{is + ": " + e.who(f, "it")}
+	if inStatus(f) {
+		return append(clauses, "an apply does not set status")
+	}
+	clauses = append(clauses, e.manifest(f)...)
+	for _, rule := range e.Subject.Context.Managers.RulesInside(f.Path, f.Entries) {
+		clauses = append(clauses, fmt.Sprintf("handoff keeps what rule %#q names inside it", rule.Name))
+	}
+	return clauses
 }
 
 // who returns who set a field, and how.
@@ -137,49 +131,46 @@ const withoutField = "an apply without the field would "
 // manifest returns what the manifest declares about a field, and what an apply would do: of the same manifest or, if that would
 // change nothing, of the manifest without the field.
 func (e Explanation) manifest(f *ownership.Field) []string {
-	applier := e.applier.Manager
-	notSet := fmt.Sprintf("the manifest of %#q does not set it", applier)
-	if e.mayHaveLost(f) {
-		notSet = fmt.Sprintf("whether the manifest of %#q sets it is not recorded: another manager has set it since", applier)
-	}
+	applier, lost := e.applier.Manager, e.mayHaveLost(f)
 	switch {
 	case e.applied(f).Manager != "" && f.Declared == ownership.Lacks:
 		return e.serverSide(f)
 	case e.recorded:
 		return e.clientSide(f)
-	case e.declared(f) == "?" && !e.mayHaveLost(f):
-		return []string{"the manifest is not recorded"}
-	case applier == "":
+	case applier == "" || e.declared(f) == "?" && !lost:
 		return []string{"no manifest is recorded"}
-	case f.Owner.Kind == ownership.Default || f.Owner.Kind == ownership.Unknown:
-		return []string{notSet}
-	default:
-		forced := "an apply that sets another value would conflict, and with --force-conflicts would set it"
-		return []string{notSet, forced + e.kept(f, ownership.Sets, ownership.Lacks)}
 	}
+	parts := []string{fmt.Sprintf("the manifest of %#q does not set it", applier)}
+	if lost {
+		parts = []string{fmt.Sprintf("whether the manifest of %#q sets it is not recorded: another manager has set it since", applier)}
+	}
+	if f.Owner.Kind != ownership.Default && f.Owner.Kind != ownership.Unknown {
+		parts = append(parts, "an apply that sets another value would conflict, and with --force-conflicts would set it"+
+			e.kept(f, ownership.Sets, ownership.Lacks))
+	}
+	return parts
 }
 
 // clientSide describes a field by the last-applied annotation.
 func (e Explanation) clientSide(f *ownership.Field) []string {
+	sets, would := "the same value", withoutField+"delete it"+e.kept(f, ownership.Lacks, ownership.Sets)
 	switch {
 	case f.Declared == ownership.Clears:
-		clears := "an apply would clear it" + e.kept(f, ownership.Clears, ownership.Clears)
-		return []string{"the last-applied manifest sets null", clears}
+		sets, would = "null", "an apply would clear it"+e.kept(f, ownership.Clears, ownership.Clears)
 	case f.DeclaredValue != nil:
-		value := table.Shorten(e.Subject.Show(f.Path, f.DeclaredValue), 2*maxValueLen)
-		sets := "an apply would set " + value + e.kept(f, ownership.Sets, ownership.Sets) + e.edited(f)
-		return []string{"the last-applied manifest sets " + value, sets}
-	case f.Declared == ownership.Sets:
-		deletes := withoutField + "delete it" + e.kept(f, ownership.Lacks, ownership.Sets)
-		return []string{"the last-applied manifest sets the same value", deletes}
-	default:
+		sets = table.Shorten(e.Subject.Show(f.Path, f.DeclaredValue), 2*maxValueLen)
+		would = "an apply would set " + sets + e.kept(f, ownership.Sets, ownership.Sets)
+		if e.Subject.Context.Managers.IsEditable(f.Path, f.Owner) {
+			would += "; a manifest with another value than before wins"
+		}
+	case f.Declared != ownership.Sets:
 		return []string{"the last-applied manifest does not set it", "an apply would not change it"}
 	}
+	return []string{"the last-applied manifest sets " + sets, would}
 }
 
 // serverSide describes a field that a server-side applier manages.
-func (e Explanation) serverSide(f *ownership.Field) []string {
-	var parts []string
+func (e Explanation) serverSide(f *ownership.Field) (parts []string) {
 	if applier := e.applied(f).Manager; f.Owner.Kind != ownership.Manifest || f.Owner.By != applier {
 		parts = append(parts, fmt.Sprintf("the manifest of %#q sets it", applier))
 	}
@@ -195,14 +186,6 @@ func (e Explanation) kept(f *ownership.Field, manifest, base ownership.Declarati
 		return ""
 	}
 	return fmt.Sprintf(" (handoff: keeps %s)", e.Subject.Show(f.Path, f.Value))
-}
-
-// edited returns what an edit of the manifest would do, if the rule of the field's owner lets it win.
-func (e Explanation) edited(f *ownership.Field) string {
-	if !e.Subject.Context.Managers.IsEditable(f.Path, f.Owner) {
-		return ""
-	}
-	return "; a manifest with another value than before wins"
 }
 
 // Keeps reports whether handoff, in mode enforce, would keep a field that an apply changes. Manifest and base are how the

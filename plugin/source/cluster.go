@@ -65,7 +65,7 @@ func (c *cluster) chosen(r Reader, names []string, namespace string) (objects []
 }
 
 func (c *cluster) list(
-	ctx context.Context, kind schema.GroupKind, namespace string, selector labels.Selector, visit func(*unstructured.Unstructured) error,
+	ctx context.Context, kind schema.GroupKind, namespace string, selector labels.Selector, visit visitObject,
 ) (complete bool, why string, err error) {
 	kinds, err := c.kinds()
 	if err != nil {
@@ -235,32 +235,25 @@ func (c *cluster) surveyed(types []string) (kinds []resourceKind, gaps []string,
 	return kinds, gaps, nil
 }
 
+type hearKey struct{}
+
 // WithWarnings returns a context whose requests append the warnings in their responses to heard. If forwarded is set, those
 // that are not handoff's are also shown to the user.
 func WithWarnings(ctx context.Context, forwarded bool) (with context.Context, heard *[]string) {
-	c := &collector{forwarded: forwarded}
-	return context.WithValue(ctx, collectorKey{}, c), &c.heard
+	heard = &[]string{}
+	return context.WithValue(ctx, hearKey{}, func(text string) (isShown bool) {
+		*heard = append(*heard, text)
+		return forwarded && !strings.HasPrefix(text, protocol.WarningPrefix)
+	}), heard
 }
 
-type collectorKey struct{}
-
-type collector struct {
-	heard     []string
-	forwarded bool
-}
-
-// warningHandler gives warnings to the collector of a request, and shows them to the user.
+// warningHandler gives warnings to the context of a request, and shows them to the user.
 type warningHandler struct{ next rest.WarningHandler }
 
 // HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
 func (h warningHandler) HandleWarningHeaderWithContext(ctx context.Context, code int, agent, text string) {
-	if c, ok := ctx.Value(collectorKey{}).(*collector); ok {
-		c.heard = append(c.heard, text)
-		if !c.forwarded || strings.HasPrefix(text, protocol.WarningPrefix) {
-			return
-		}
-	}
-	if h.next != nil {
+	hear, ok := ctx.Value(hearKey{}).(func(string) bool)
+	if isShown := !ok || hear(text); isShown && h.next != nil {
 		h.next.HandleWarningHeader(code, agent, text)
 	}
 }

@@ -162,7 +162,7 @@ func (f *files) get(_ context.Context, id Identity, namespace string) (found *un
 // list knows nothing about a kind of which the files contain no object: it may be installed nevertheless. That is a gap only for
 // HorizontalPodAutoscalers, because most clusters do not have the others, but their managers then count by their names.
 func (f *files) list(
-	_ context.Context, kind schema.GroupKind, namespace string, selector labels.Selector, visit func(*unstructured.Unstructured) error,
+	_ context.Context, kind schema.GroupKind, namespace string, selector labels.Selector, visit visitObject,
 ) (complete bool, why string, err error) {
 	all := f.of(kind)
 	if kind == hpaKind() && len(all) == 0 {

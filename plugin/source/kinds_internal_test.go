@@ -15,7 +15,7 @@ import (
 func discovered(v2 ...metav1.APIResource) *servedKinds {
 	widgets := metav1.APIResource{Name: "widgets", Kind: "Widget", Namespaced: true, Verbs: metav1.Verbs{"list"}}
 	return kindsOf([]*restmapper.APIGroupResources{{
-		Group: metav1.APIGroup{Name: "example.com", Versions: []metav1.GroupVersionForDiscovery{{Version: "v1"}, {Version: "v2"}}},
+		Group:              metav1.APIGroup{Name: "example.com", Versions: []metav1.GroupVersionForDiscovery{{Version: "v1"}, {Version: "v2"}}},
 		VersionedResources: map[string][]metav1.APIResource{"v1": {widgets}, "v2": append([]metav1.APIResource{widgets}, v2...)},
 	}})
 }

@@ -38,7 +38,7 @@ type origin interface {
 	// list calls visit for the objects of a kind that a selector matches. Complete reports whether none is missing: all have been
 	// read, or the kind is not installed. Why says why some could be missing, empty if that is not worth a gap.
 	list(
-		ctx context.Context, kind schema.GroupKind, namespace string, selector labels.Selector, visit func(*unstructured.Unstructured) error,
+		ctx context.Context, kind schema.GroupKind, namespace string, selector labels.Selector, visit visitObject,
 	) (complete bool, why string, err error)
 	// definition returns the CustomResourceDefinition of a kind that can have a scale subresource, nil if there is none. The gap
 	// says why the field that an autoscaler sets is unknown.
@@ -49,6 +49,8 @@ type origin interface {
 	// kinds that are unknown.
 	surveyed(types []string) (kinds []resourceKind, gaps []string, err error)
 }
+
+type visitObject func(o *unstructured.Unstructured) error
 
 // Offline reports whether objects are read from files instead of a cluster.
 func (r Reader) Offline() bool { return len(r.Files.Filenames) > 0 || r.Files.Kustomize != "" }

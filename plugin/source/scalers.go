@@ -16,7 +16,9 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func hpaKind() schema.GroupKind { return schema.GroupKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"} }
+func hpaKind() schema.GroupKind {
+	return schema.GroupKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}
+}
 
 // Autoscaler contains the parts of a HorizontalPodAutoscaler or another scaler that a survey needs.
 type Autoscaler struct {

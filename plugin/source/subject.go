@@ -39,7 +39,9 @@ func (s Subject) In() string {
 	return " -n " + s.Namespace
 }
 
-func nameOf(kind schema.GroupKind, name string) string { return strings.ToLower(kind.String()) + "/" + name }
+func nameOf(kind schema.GroupKind, name string) string {
+	return strings.ToLower(kind.String()) + "/" + name
+}
 
 // Identity is what a manifest says about which object it describes.
 type Identity struct {

@@ -194,33 +194,31 @@ func (s *Survey) settle(ctx context.Context) error {
 			open[a.Reference.Target] = append(open[a.Reference.Target], a)
 		}
 	}
+	online := s.live.cluster != nil
 	for kind, scalers := range open {
-		if err := s.settleKind(ctx, kind, scalers); err != nil {
+		exists, complete, why, err := map[target]bool{}, true, "", error(nil)
+		if !online || !s.whole[kind] { // the autoscalers were listed before their targets
+			complete, why, err = s.live.from.list(ctx, kind, s.namespace, labels.Everything(), func(o *unstructured.Unstructured) error {
+				exists[target{namespace: o.GetNamespace(), name: o.GetName()}], exists[target{namespace: o.GetNamespace()}] = true, true
+				return nil
+			})
+		}
+		switch {
+		case err != nil:
 			return fmt.Errorf("%s: %w", kind, err)
+		case online && !complete:
+			s.gap("unknown whether the targets of %d autoscalers exist%s", len(scalers), why)
+		default:
+			s.settleKind(scalers, exists)
 		}
 	}
 	return nil
 }
 
-// settleKind determines which targets of a kind exist. It lists them unless all objects of the kind have been read: the
-// autoscalers were listed before them. In files, which need not contain all objects, a target is also missing or present if the
-// autoscaler's status says so, and missing if there are others of its kind in its namespace.
-func (s *Survey) settleKind(ctx context.Context, kind schema.GroupKind, open []*Autoscaler) error {
-	online, exists := s.live.cluster != nil, map[target]bool{}
-	if !online || !s.whole[kind] {
-		complete, why, err := s.live.from.list(ctx, kind, s.namespace, labels.Everything(), func(o *unstructured.Unstructured) error {
-			exists[target{namespace: o.GetNamespace(), name: o.GetName()}], exists[target{namespace: o.GetNamespace()}] = true, true
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if online && !complete {
-			s.gap("unknown whether the targets of %d autoscalers exist%s", len(open), why)
-			return nil
-		}
-	}
-	var unknown []string
+// settleKind sets the presence of targets of a kind. In files, which need not contain all objects, a target is also missing or present
+// if the autoscaler's status says so, and missing if there are others of its kind in its namespace.
+func (s *Survey) settleKind(open []*Autoscaler, exists map[target]bool) {
+	online, unknown := s.live.cluster != nil, []string(nil)
 	for _, a := range open {
 		switch {
 		case exists[target{namespace: a.Namespace, name: a.Reference.TargetName}], !online && a.found:
@@ -234,7 +232,6 @@ func (s *Survey) settleKind(ctx context.Context, kind schema.GroupKind, open []*
 	if len(unknown) > 0 {
 		s.gap("unknown whether the targets %s of autoscalers exist; add them to the files", printable.Some(unknown))
 	}
-	return nil
 }
 
 // Rivals returns the scalers that scale a subject against each other, none if fewer than two do.

@@ -10,15 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 	"k8s.io/cli-runtime/pkg/resource"
 )
-
-// stdin is the name of standard input in messages.
-const stdin = "standard input"
 
 // Text is the text of a file.
 type Text struct {
@@ -29,53 +25,45 @@ type Text struct {
 
 // ReadTexts reads files, the files that a pattern matches, the files in directories with an extension that kubectl reads, URLs and,
 // for "-", in. If recursive is set, it also reads the directories in directories. The error is one line that includes a remedy.
-func ReadTexts(ctx context.Context, in io.Reader, names []string, recursive bool) ([]Text, error) {
-	var texts []Text
+func ReadTexts(ctx context.Context, in io.Reader, names []string, recursive bool) (texts []Text, err error) {
 	for _, name := range names {
-		var err error
+		var read []Text
 		switch {
 		case name == "-":
-			var content []byte
-			content, err = io.ReadAll(in)
-			texts = append(texts, Text{stdin, content})
+			read = []Text{{Name: "standard input"}}
+			read[0].Content, err = io.ReadAll(in)
 		case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
-			var content []byte
-			content, err = download(ctx, name)
-			texts = append(texts, Text{name, content})
+			read = []Text{{Name: name}}
+			read[0].Content, err = download(ctx, name)
 		default:
-			var read []Text
 			read, err = readPath(name, recursive)
-			texts = append(texts, read...)
 		}
 		if err != nil {
 			return nil, err
 		}
+		texts = append(texts, read...)
 	}
 	return texts, nil
 }
 
 // readPath reads a file, the files in a directory, or those that a pattern matches.
 func readPath(name string, recursive bool) (texts []Text, err error) {
-	matches, _ := filepath.Glob(name) // a malformed pattern is the name of a file
-	if _, err := os.Stat(name); err != nil && len(matches) > 0 {
-		for _, match := range matches {
-			read, err := readPath(match, recursive)
-			if err != nil {
-				return nil, err
-			}
-			texts = append(texts, read...)
+	paths := []string{name}
+	if _, err := os.Stat(name); err != nil {
+		if matches, _ := filepath.Glob(name); len(matches) > 0 { // a malformed pattern is the name of a file
+			paths = matches
 		}
-		return texts, nil
 	}
-	visitors, err := resource.ExpandPathsToFileVisitors(nil, name, recursive, resource.FileExtensions, nil)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("the path %q does not exist; check the path, or use - for standard input", name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, visitor := range visitors {
-		if file, ok := visitor.(*resource.FileVisitor); ok {
+	for _, path := range paths {
+		visitors, err := resource.ExpandPathsToFileVisitors(nil, path, recursive, resource.FileExtensions, nil)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, fmt.Errorf("the path %q does not exist; check the path, or use - for standard input", name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, visitor := range visitors {
+			file := visitor.(*resource.FileVisitor) //nolint:forcetypeassert // as the name of the function says
 			content, err := os.ReadFile(file.Path)
 			if err != nil {
 				return nil, err
@@ -105,26 +93,20 @@ func download(ctx context.Context, url string) (content []byte, err error) {
 // locate returns an error of files with its position in the file. The parser counts lines from the start of a YAML document, and
 // its error for a document without a kind quotes the whole document.
 func locate(err error, texts []Text) error {
-	line := strings.Join(strings.Fields(err.Error()), " ")
+	line := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "error: ")
 	if before, _, found := strings.Cut(line, " is missing in "); found {
-		return fmt.Errorf("%s is missing; the files must contain objects, as written by kubectl get -o yaml",
-			strings.TrimPrefix(before, "error: "))
+		return fmt.Errorf("%s is missing; the files must contain objects, as written by kubectl get -o yaml", before)
 	}
-	line = ParserText(err)
-	found := regexp.MustCompile(`^(?:error: )?error parsing (.+?): `).FindStringSubmatch(line)
-	isIn := func(text Text) bool { return len(found) > 1 && text.Name == found[1] }
-	at := slices.IndexFunc(texts, isIn)
-	if at < 0 {
-		return errors.New(strings.TrimPrefix(line, "error: "))
-	}
-	for documents := yaml.NewDecoder(bytes.NewReader(texts[at].Content)); ; {
-		switch err := documents.Decode(new(yaml.Node)); {
-		case errors.Is(err, io.EOF):
-			return errors.New(line)
-		case err != nil:
-			return fmt.Errorf("%s: %s; fix the file", found[1], ParserText(err))
+	for _, text := range texts {
+		documents, err := yaml.NewDecoder(bytes.NewReader(text.Content)), error(nil)
+		for err == nil && strings.HasPrefix(line, "error parsing "+text.Name+": ") {
+			err = documents.Decode(new(yaml.Node))
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("%s: %s; fix the file", text.Name, ParserText(err))
 		}
 	}
+	return errors.New(ParserText(errors.New(line)))
 }
 
 // ParserText returns a parser's error as one line, without the parts that it quotes from the file. The file can contain a Secret,

@@ -71,32 +71,26 @@ func harmless(path fieldpath.Path) bool {
 
 // Masked returns an object for printing: a Secret without its contents, any other object unchanged.
 func Masked(o *unstructured.Unstructured) *unstructured.Unstructured {
-	if !isSecret(o.GroupVersionKind()) {
-		return o
+	if isSecret(o.GroupVersionKind()) {
+		o = o.DeepCopy()
+		mask(o.Object)
 	}
-	masked := o.DeepCopy()
-	for name, value := range masked.Object {
-		if name != "metadata" && !harmless(fieldpath.MakePathOrDie(name)) {
-			masked.Object[name] = maskedValue(value)
-		}
-	}
-	metadata, ok := masked.Object["metadata"].(map[string]any)
-	if ok && metadata["annotations"] != nil {
-		metadata["annotations"] = maskedValue(metadata["annotations"])
-	}
-	return masked
+	return o
 }
 
-// maskedValue returns a value with the values of a map hidden and its keys kept.
-func maskedValue(value any) any {
-	of, ok := value.(map[string]any)
-	if !ok {
-		return hiddenText
+// mask hides the values of fields at a path that can reveal the contents of a Secret, and keeps their names.
+func mask(fields map[string]any, path ...fieldpath.PathElement) {
+	for name, value := range fields {
+		at := append(slices.Clip(path), fieldpath.PathElement{FieldName: &name})
+		nested, ok := value.(map[string]any)
+		switch {
+		case harmless(at):
+		case ok:
+			mask(nested, at...)
+		default:
+			fields[name] = hiddenText
+		}
 	}
-	for key := range of {
-		of[key] = hiddenText
-	}
-	return of
 }
 
 // Nameless reports whether the path of a Secret's field can contain a value: the paths of list elements contain keys or values.
