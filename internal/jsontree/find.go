@@ -1,7 +1,9 @@
 package jsontree
 
 import (
+	"bytes"
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -169,7 +171,9 @@ const fewParts = 8
 
 // lookups finds the parts of a large object or a list.
 type lookups struct {
-	byName map[string]*Node
+	// byName are the members whose names have no escapes, sorted: a map takes ten times the memory. escaped are the others.
+	byName  []*Node
+	escaped map[string]*Node
 	// byKey are the elements by the names of key fields, and then by the values of these fields; without names, by their own values.
 	byKey map[string]map[string]elements
 }
@@ -183,13 +187,30 @@ type elements struct {
 // member returns the member with a name, nil if there is none.
 func (p *parts) member(name string) *Node {
 	if p.lookups == nil {
-		p.lookups = &lookups{byName: make(map[string]*Node, len(p.list))}
-		for i := range p.list {
-			p.lookups.byName[p.list[i].Name()] = &p.list[i]
+		p.lookups = newNames(p.list)
+	}
+	i, found := slices.BinarySearchFunc(p.lookups.byName, name, func(n *Node, name string) int { return strings.Compare(string(n.quoted()), name) })
+	if found {
+		return p.lookups.byName[i]
+	}
+	return p.lookups.escaped[name]
+}
+
+func newNames(members []Node) *lookups {
+	l := &lookups{byName: make([]*Node, 0, len(members)), escaped: map[string]*Node{}}
+	for i := range members {
+		if n := &members[i]; bytes.IndexByte(n.quoted(), '\\') < 0 {
+			l.byName = append(l.byName, n)
+		} else {
+			l.escaped[n.Name()] = n
 		}
 	}
-	return p.lookups.byName[name]
+	slices.SortFunc(l.byName, func(a, b *Node) int { return bytes.Compare(a.quoted(), b.quoted()) })
+	return l
 }
+
+// quoted returns the text between the quotes of a member's name.
+func (n *Node) quoted() []byte { return n.doc().text[n.name+1 : n.nameEnd-1] }
 
 // element returns the elements of a list with the values of the named key fields or, without names, with a value.
 func (p *parts) element(names []string, values string) elements {
