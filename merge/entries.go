@@ -169,8 +169,8 @@ func (k *keeper) keptIn(e ownership.Entry) []managedPart {
 
 // pathIn returns the path of a part in the API version of an entry.
 func (k *keeper) pathIn(e ownership.Entry, part *fieldtree.Node) fieldpath.Path {
-	if in := k.write.Managers.Scale; in != nil && part == k.parts.scale && k.write.InOtherVersion(e) {
-		return in(e.APIVersion)
+	if part == k.parts.scale {
+		return k.write.ScaleIn(e, part.Path())
 	}
 	return part.Path()
 }

@@ -1,10 +1,6 @@
 package ownership
 
-import (
-	"slices"
-
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-)
+import "slices"
 
 // ScaleField returns the scale field of a write that has a live object, with its owner. It needs nothing but the values of the
 // field, its managedFields entries and what the manifests declare for it, so that nothing else in the write can prevent the
@@ -44,20 +40,15 @@ func (s scaleFacts) isUnset() bool {
 	return value == "" || value == jsonNull || value == defaultReplicas
 }
 
-// in returns the path of the field in the API version of an entry.
-func (s scaleFacts) in(e Entry) fieldpath.Path {
-	if c := s.context; c.Managers.Scale == nil || !s.write.InOtherVersion(e) {
-		return c.Scale
-	}
-	return s.context.Managers.Scale(e.APIVersion)
-}
+// isIn reports whether an entry contains the field.
+func (s scaleFacts) isIn(e Entry) bool { return e.Contains(s.write.ScaleIn(e, s.context.Scale)) }
 
 // declare sets how the manifests declare the field.
 func (s scaleFacts) declare() {
 	m, f := s.write.Manifests, s.field
 	if m.sender.ServerSide() {
-		f.Declared.Manifest = setsIf(m.sender.Entry.Contains(s.in(m.sender.Entry)))
-		f.Declared.Base = setsIf(m.was.Contains(s.in(m.was)))
+		f.Declared.Manifest = setsIf(s.isIn(m.sender.Entry))
+		f.Declared.Base = setsIf(s.isIn(m.was))
 		return
 	}
 	f.Declared = m.On(f.Path)
@@ -97,7 +88,7 @@ func (s scaleFacts) owner(offAtZero bool, applied appliedValues, base []byte) Fi
 	case c.Autoscaler != "":
 		return FieldOwner{Kind: Autoscaler, By: c.Autoscaler}
 	}
-	managers := slices.DeleteFunc(slices.Clone(s.write.LiveEntries), func(e Entry) bool { return !e.Contains(s.in(e)) })
+	managers := slices.DeleteFunc(slices.Clone(s.write.LiveEntries), func(e Entry) bool { return !s.isIn(e) })
 	isBase := sameValue(base, f.Live)
 	if len(rules) > 0 && len(managers) == 0 && !isBase && string(f.Live) != defaultReplicas {
 		// A write of 0 through /scale leaves no entry, and neither do later ones.

@@ -49,6 +49,14 @@ func (w Write) InOtherVersion(e Entry) bool {
 	return w.Kind.Version != "" && e.APIVersion != "" && (err != nil || gv != w.Kind.GroupVersion())
 }
 
+// ScaleIn returns the path of the scale field in the API version of an entry, given that in the write's version.
+func (w Write) ScaleIn(e Entry, scale fieldpath.Path) fieldpath.Path {
+	if w.Managers.Scale == nil || !w.InOtherVersion(e) {
+		return scale
+	}
+	return w.Managers.Scale(e.APIVersion)
+}
+
 // ScalePaths returns the path of an object's scale field in an API version ("apps/v1"). It is that of another version if the kind
 // declares none there, and nil if it declares none at all.
 type ScalePaths func(apiVersion string) fieldpath.Path
