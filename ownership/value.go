@@ -7,9 +7,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
@@ -19,9 +19,8 @@ func sameValue(a, b []byte) bool {
 	if bytes.Equal(a, b) || len(a) == 0 {
 		return len(a) > 0
 	}
-	left, errLeft := value.FromJSON(a)
-	right, errRight := value.FromJSON(b)
-	return errLeft == nil && errRight == nil && value.Equals(left, right)
+	left, right, exact := jsontext.Value(bytes.Clone(a)), jsontext.Value(bytes.Clone(b)), jsontext.CanonicalizeRawInts(false)
+	return left.Canonicalize(exact) == nil && right.Canonicalize(exact) == nil && bytes.Equal(left, right)
 }
 
 // asDeclared reports whether live has the value that a manifest declares for the field at path, as the API server stores it:
