@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -257,21 +256,20 @@ func record(w ownership.Write, context ownership.ObjectContext) (changes []*Chan
 
 // removedBy returns the values of other managers that the write removes, other than those that are kept or reported already.
 func removedBy(w ownership.Write, context ownership.ObjectContext, decided []*Change) (removed []*Change, err error) {
-	fields, err := context.RemovedFields(w)
-	if err != nil || len(fields) == 0 {
-		return nil, err
+	paths := func(yield func(fieldpath.Path) bool) {
+		for _, c := range decided {
+			if !yield(c.Field.Path) {
+				return
+			}
+		}
 	}
-	known := &fieldtree.Tree{}
-	for _, c := range decided {
-		known.Add(c.Field.Path)
-	}
+	fields, err := context.RemovedFields(w, paths)
 	for _, field := range fields {
-		c := changeOf(field, w.Sender.Writer)
-		if c.Decision.Verdict == Removed && !known.Has(field.Path) {
+		if c := changeOf(field, w.Sender.Writer); c.Decision.Verdict == Removed {
 			removed = append(removed, c)
 		}
 	}
-	return removed, nil
+	return removed, err
 }
 
 // rewrite carries out the decisions, unless there is nothing to do but to warn. The outcome does not list fields that need no change.

@@ -126,20 +126,20 @@ const (
 )
 
 // condition is what a row requires in addition to owner, writer and manifest.
-type condition func(c *Change) bool
+type condition func(c Change) bool
 
-func always(*Change) bool           { return true }
-func isScale(c *Change) bool        { return c.Field.Scale }
-func isUnit(c *Change) bool         { return c.Field.Unit }
-func isNotInBase(c *Change) bool    { return c.Field.Declared.Base == ownership.Lacks }
-func isEditable(c *Change) bool     { return c.Field.Editable }
-func isEdited(c *Change) bool       { return c.Field.Edited }
-func isInside(c *Change) bool       { return c.Field.Atomic != nil }
-func isOff(c *Change) bool          { return c.OffAtZero }
-func isUnrecorded(c *Change) bool   { return c.Unrecorded }
-func isToOne(c *Change) bool        { return c.ToOne }
-func isToOneInDiff(c *Change) bool  { return c.Unsent }
-func isContradicted(c *Change) bool { return c.Contradicted }
+func always(Change) bool           { return true }
+func isScale(c Change) bool        { return c.Field.Scale }
+func isUnit(c Change) bool         { return c.Field.Unit }
+func isNotInBase(c Change) bool    { return c.Field.Declared.Base == ownership.Lacks }
+func isEditable(c Change) bool     { return c.Field.Editable }
+func isEdited(c Change) bool       { return c.Field.Edited }
+func isInside(c Change) bool       { return c.Field.Atomic != nil }
+func isOff(c Change) bool          { return c.OffAtZero }
+func isUnrecorded(c Change) bool   { return c.Unrecorded }
+func isToOne(c Change) bool        { return c.ToOne }
+func isToOneInDiff(c Change) bool  { return c.Unsent }
+func isContradicted(c Change) bool { return c.Contradicted }
 
 // Lookup returns the decision on a field: that of the first matching row of the table in docs/decisions.md. If no row matches,
 // it returns the zero Decision: the manifest owns the field, or does not set it.
@@ -166,7 +166,7 @@ func LookupApply(
 
 func (r row) matches(c *Change, does effect) bool {
 	isOwner := len(r.owners) == 0 || slices.Contains(r.owners, c.Field.Owner.Kind)
-	return isOwner && r.writer == c.Writer && (r.manifest == anything || r.manifest == does) && (r.verdict == Start) == c.Starts && r.when(c)
+	return isOwner && r.writer == c.Writer && (r.manifest == anything || r.manifest == does) && (r.verdict == Start) == c.Starts && r.when(*c)
 }
 
 // effect returns what the manifest does with the field.

@@ -93,7 +93,7 @@ func (c ObjectContext) AppliedValues(w Write) (text []byte, changed bool, err er
 	s := newSearch(c, w)
 	matcher := rules.matcher(w.Meter, (*Rule).remembers)
 	for _, e := range slices.Concat(w.LiveEntries, w.IncomingEntries) {
-		if err := addMatching(s.tree, e, matcher, s.addAtomic); err != nil {
+		if err := s.addMatching(e, matcher, addWanted, s.addAtomic); err != nil {
 			return nil, false, err
 		}
 	}

@@ -22,10 +22,10 @@ type ContestedField struct {
 	Unmatched string
 	// Live and Incoming are its values as JSON; Incoming is nil if the incoming object lacks the field.
 	Live, Incoming []byte
-	// Declared is how the manifests declare the field. It is zero unless the sender is an applier.
-	Declared Declared
 	// Owner is its owner in live.
 	Owner FieldOwner
+	// Declared is how the manifests declare the field. It is zero unless the sender is an applier.
+	Declared Declared
 
 	// Scale reports whether it is the object's scale field, Unit whether it is a unit (UnitOf).
 	Scale, Unit bool
@@ -61,10 +61,10 @@ func (c ObjectContext) ContestedFields(w Write) ([]ContestedField, error) {
 	s.readManagers()
 	fields := make([]ContestedField, 0, s.tree.Len())
 	for _, n := range s.tree.Nodes() {
-		if !n.Wanted || s.inLive.Of(n) == nil || s.isParentOrKey(n) || HasPrefix(c.Scale, n.Path()) || isNeverKept(n.Path()) {
+		if !n.Wanted || s.inLive.Of(n) == nil || s.isParentOrKey(n) {
 			continue
 		}
-		if field, ok := s.field(n); ok {
+		if field, ok := s.field(n); ok && !HasPrefix(c.Scale, field.Path) && !isNeverKept(field.Path) {
 			fields = append(fields, field)
 		}
 	}
@@ -101,13 +101,21 @@ func newSearch(c ObjectContext, w Write) *search {
 	}
 }
 
-// addMatching adds the fields of an entry that m matches to a tree. above is that of fieldtree.AddMatching.
-func addMatching(to *fieldtree.Tree, e Entry, m patternMatcher, above func(*fieldtree.Node)) error {
-	if err := fieldtree.AddMatching(to, e.Fields, m, above); err != nil {
-		return fmt.Errorf("%w: the field set of %s: %w", ErrManagedFields, e.Manager, err)
-	}
-	return nil
+// addMatching adds the fields of an entry that m matches, and calls leaf and above as fieldtree.AddMatching does.
+func (s *search) addMatching(e Entry, m patternMatcher, leaf, above func(*fieldtree.Node)) error {
+	return unreadable(e, fieldtree.AddMatching(s.tree, e.Fields, m.start, m.step, leaf, above))
 }
+
+// unreadable returns the error about the field set of an entry, nil if err is nil.
+func unreadable(e Entry, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: the field set of %s: %w", ErrManagedFields, e.Manager, err)
+}
+
+// addWanted wants a field that a rule matches.
+func addWanted(n *fieldtree.Node) { n.Wanted = true }
 
 // addRuled adds the fields that the rules match and that one of their writers has written. Under a rule for any writer, a value that only
 // appliers manage can be another writer's as well: some tools rename the managers of others.
@@ -119,7 +127,7 @@ func (s *search) addRuled() error {
 	for _, e := range s.write.LiveEntries {
 		writes := func(rule *Rule) bool { return s.context.Managers.writes(rule, e) }
 		canWrite := rules.matcher(s.write.Meter, func(rule *Rule) bool { return rule.AnyWriter() || writes(rule) })
-		if err := addMatching(s.tree, e, canWrite, s.addAtomic); err != nil {
+		if err := s.addMatching(e, canWrite, addWanted, s.addAtomic); err != nil {
 			return err
 		}
 		for _, rule := range rules.rules {
@@ -154,16 +162,19 @@ func (s *search) addUnits() error {
 		if e.Subresource != "" || s.isClientSide(e) {
 			continue
 		}
-		own := &fieldtree.Tree{}
-		if err := addMatching(own, e, patterns, nil); err != nil {
-			return err
-		}
-		for _, n := range own.Nodes() {
+		addUnit := func(n *fieldtree.Node) {
 			path := n.Path()
 			unit, _, isUnit := UnitOf(w.Kind.GroupKind(), path)
-			if n.Wanted && isUnit && s.isInPodTemplate(unit) && !s.assigns(path, e) {
-				s.isUnit[s.tree.Add(unit)] = true
+			if !isUnit || !s.isInPodTemplate(unit) || s.assigns(path, e) {
+				return
 			}
+			for n.Depth() > len(unit) {
+				n = n.Parent()
+			}
+			n.Wanted, s.isUnit[n] = true, true
+		}
+		if err := s.addMatching(e, patterns, addUnit, nil); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -74,7 +74,7 @@ func coverAll(m patternMatcher, patterns []*patternTree, set *jsontree.Node) (co
 		if part.Name() == "." {
 			continue
 		}
-		next, all, ok := m.Step(patterns, part.Name())
+		next, all, ok := m.step(patterns, part.Name())
 		if !all && (!ok || fieldtree.IsLeaf(part) || !coverAll(m, next, part)) {
 			return false
 		}

@@ -1,7 +1,7 @@
 package ownership
 
 // Owner is the kind of owner of a field in a live object.
-type Owner int
+type Owner int8
 
 // The owners, by increasing precedence.
 const (
@@ -52,7 +52,7 @@ type FieldOwner struct {
 }
 
 // Writer is the kind of client that sends a request.
-type Writer int
+type Writer int8
 
 // The kinds of clients.
 const (
@@ -65,7 +65,7 @@ const (
 )
 
 // Declaration is how a manifest declares a field.
-type Declaration int
+type Declaration int8
 
 // The ways to declare a field.
 const (

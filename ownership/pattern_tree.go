@@ -93,7 +93,7 @@ func (t *patternTree) after(key string) *patternTree {
 // namesIn returns the names of the fields that identify an element, given the key of a wildcard.
 func namesIn(wildcard string) []string { return strings.Split(wildcard[len(anyElement):], ",") }
 
-// patternMatcher is a fieldtree.Matcher. Its state is the nodes that the path so far leads to.
+// patternMatcher matches paths element by element (fieldtree.AddMatching). Its state is the nodes that the path so far leads to.
 type patternMatcher struct {
 	start []*patternTree
 	// accepts reports whether a pattern that ends here matches; nil accepts all.
@@ -101,9 +101,7 @@ type patternMatcher struct {
 	meter   Meter
 }
 
-func (m patternMatcher) Start() []*patternTree { return m.start }
-
-func (m patternMatcher) Step(at []*patternTree, key string) (next []*patternTree, all, ok bool) {
+func (m patternMatcher) step(at []*patternTree, key string) (next []*patternTree, all, ok bool) {
 	next = m.next(at, key)
 	if slices.ContainsFunc(next, m.ends) {
 		return nil, true, true

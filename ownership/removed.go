@@ -2,6 +2,7 @@ package ownership
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -13,11 +14,11 @@ import (
 
 // RemovedFields returns the fields that an applier's write removes although another manager wrote them: their managedFields entries
 // lose them, and the manifest lacks them. The owner is that manager. If a list element is gone, it is returned instead of the
-// fields in it.
+// fields in it. Fields that are decided already, parents of these and what is nested under them are left out.
 //
 // Server-side apply removes nothing that others manage. The time is linear in the size of the objects. The error is
 // ErrManagedFields.
-func (c ObjectContext) RemovedFields(w Write) ([]ContestedField, error) {
+func (c ObjectContext) RemovedFields(w Write, decided iter.Seq[fieldpath.Path]) ([]ContestedField, error) {
 	if w.Sender.ServerSide() {
 		return nil, nil
 	}
@@ -32,31 +33,23 @@ func (c ObjectContext) RemovedFields(w Write) ([]ContestedField, error) {
 			return nil, err
 		}
 	}
-	return s.removed(managers), nil
+	return s.removed(managers, s.known(decided)), nil
 }
 
 // addLost adds the fields that an entry of live has and the incoming one lacks, with their manager.
 func (s *search) addLost(pair Pair, managers map[*fieldtree.Node]string) error {
-	had := &fieldtree.Tree{}
-	if err := addMatching(had, pair.Live, patternMatcher{start: []*patternTree{everything}}, nil); err != nil {
-		return err
+	lacks := func(incoming *jsontree.Node, key string) (next *jsontree.Node, all, ok bool) {
+		next = incoming.Member(key)
+		return next, next == nil, true
 	}
-	has := make([]bool, had.Len()) // by Node.ID
-	had.Managed(pair.Incoming.Fields, func(n *fieldtree.Node, _ *jsontree.Node) { has[n.ID] = true })
-	for _, n := range had.Nodes() {
-		if n.Wanted && !has[n.ID] {
-			lost := s.tree.Add(n.Path())
-			managers[lost] = cmp.Or(managers[lost], pair.Live.Manager)
-		}
+	addLost := func(n *fieldtree.Node) {
+		n.Wanted, managers[n] = true, cmp.Or(managers[n], pair.Live.Manager)
 	}
-	return nil
+	return unreadable(pair.Live, fieldtree.AddMatching(s.tree, pair.Live.Fields, pair.Incoming.Fields, lacks, addLost, nil))
 }
 
-// everything matches all fields.
-var everything = treeOf(mustParse(".*"))
-
 // removed returns those of the lost fields that the write removes.
-func (s *search) removed(managers map[*fieldtree.Node]string) (fields []ContestedField) {
+func (s *search) removed(managers map[*fieldtree.Node]string, known map[*fieldtree.Node]bool) (fields []ContestedField) {
 	s.readValues()
 	// A manager that has written values of the base, as kubectl create does, has created the object: the API server has recorded the
 	// defaults for it as well.
@@ -74,7 +67,9 @@ func (s *search) removed(managers map[*fieldtree.Node]string) (fields []Conteste
 		if n = s.goneElement(n); seen[n] || n.IsKey() {
 			continue
 		}
-		seen[n] = true
+		if seen[n] = true; isKnown(n, known) {
+			continue
+		}
 		c := ContestedField{
 			Path: n.Path(), Live: s.inLive.Of(n).Text(), Incoming: s.inIncoming.Of(n).Text(),
 			Owner: FieldOwner{Kind: Imperative, By: manager},
@@ -84,6 +79,30 @@ func (s *search) removed(managers map[*fieldtree.Node]string) (fields []Conteste
 		}
 	}
 	return fields
+}
+
+// known returns the nodes of the decided fields, and of their parents, for which it has false.
+func (s *search) known(decided iter.Seq[fieldpath.Path]) map[*fieldtree.Node]bool {
+	known := map[*fieldtree.Node]bool{}
+	if s.tree.Empty() {
+		return known
+	}
+	for path := range decided {
+		n := s.tree.AddUnwanted(path)
+		for up := n; up != nil; up = up.Parent() {
+			known[up] = known[up] || up == n
+		}
+	}
+	return known
+}
+
+// isKnown reports whether a node is known, or nested under a decided field.
+func isKnown(n *fieldtree.Node, known map[*fieldtree.Node]bool) bool {
+	_, is := known[n]
+	for ; n != nil && !is; n = n.Parent() {
+		is = known[n]
+	}
+	return is
 }
 
 // isDropped reports whether the write removes a field, or sets it to a default, because the manifest lacks it. It completes c.

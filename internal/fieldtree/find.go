@@ -25,15 +25,6 @@ func (t *Tree) Find(root *jsontree.Node) Places {
 // Of returns the value of a node, nil if there is none.
 func (p Places) Of(n *Node) *jsontree.Node { return p[n.ID] }
 
-// Missing returns the first node on the path from the root to n that has no value, nil if n has one.
-func (p Places) Missing(n *Node) *Node {
-	var missing *Node
-	for ; n != nil && n.parent != nil && p[n.ID] == nil; n = n.parent {
-		missing = n
-	}
-	return missing
-}
-
 // Pointer returns the JSON pointer (RFC 6901) in root of a node that has a value, or whose parent has one.
 func (p Places) Pointer(root *jsontree.Node, n *Node) string {
 	if at := p[n.ID]; at != nil {

@@ -34,27 +34,24 @@ func IsLeaf(subset *jsontree.Node) bool {
 	return subset.Len() == 0 || subset.Len() == 1 && subset.Member(".") != nil
 }
 
-// Matcher matches paths of a field set element by element. State is the state of the match after a prefix of a path.
-type Matcher[State any] interface {
-	// Start returns the state of the empty path.
-	Start() State
-	// Step returns the state after one more element, given as in the set (f:replicas). If ok is false, no path with this prefix
-	// can match. If all is true, the field and everything nested under it matches.
-	Step(s State, key string) (next State, all, ok bool)
-}
-
-// AddMatching adds the leaf fields of a set that match. It calls above for the leaf fields under which only a longer path could match,
-// which it adds as unwanted; above can be nil. The error is ErrElement.
-func AddMatching[State any](t *Tree, set *jsontree.Node, m Matcher[State], above func(*Node)) error {
-	a := adder[State]{tree: t, matcher: m, above: above}
-	return a.add(set, &t.root, m.Start(), false)
+// AddMatching adds the leaf fields of a set that match, element by element from a start state on. step returns the state after one more
+// element, given as in the set (f:replicas): if ok is false, no path with this prefix can match; if all is true, the field and everything
+// nested under it matches.
+//
+// It calls leaf for each of these fields, and above for the leaf fields under which only a longer path could match; they are not added if
+// above is nil. No node is wanted unless leaf or above makes it so. The error is ErrElement.
+func AddMatching[State any](
+	t *Tree, set *jsontree.Node, start State, step func(at State, key string) (next State, all, ok bool), leaf, above func(*Node),
+) error {
+	a := adder[State]{tree: t, step: step, leaf: leaf, above: above}
+	return a.add(set, &t.root, start, false)
 }
 
 // adder walks a set of fields and adds what matches.
 type adder[State any] struct {
-	tree    *Tree
-	matcher Matcher[State]
-	above   func(*Node)
+	tree        *Tree
+	step        func(at State, key string) (next State, all, ok bool)
+	leaf, above func(*Node)
 }
 
 func (a *adder[State]) add(set *jsontree.Node, into *Node, state State, all bool) error {
@@ -67,10 +64,13 @@ func (a *adder[State]) add(set *jsontree.Node, into *Node, state State, all bool
 			continue
 		}
 		if !all {
-			next, all, ok = a.matcher.Step(state, name)
+			next, all, ok = a.step(state, name)
 		}
-		isLeaf := IsLeaf(part)
-		if !ok || isLeaf && !all && a.above == nil {
+		isLeaf, visit := IsLeaf(part), a.leaf
+		if !all {
+			visit = a.above
+		}
+		if !ok || isLeaf && visit == nil {
 			continue
 		}
 		element, err := fieldpath.DeserializePathElement(name)
@@ -78,12 +78,9 @@ func (a *adder[State]) add(set *jsontree.Node, into *Node, state State, all bool
 			return ErrElement
 		}
 		n := a.tree.child(into, name, element)
-		n.Wanted = n.Wanted || isLeaf && all
-		if isLeaf && !all {
-			a.above(n)
-			continue
-		}
-		if err := a.add(part, n, next, all); err != nil {
+		if isLeaf {
+			visit(n)
+		} else if err := a.add(part, n, next, all); err != nil {
 			return err
 		}
 	}

@@ -34,7 +34,7 @@ func TestIsLeaf(t *testing.T) {
 	}
 }
 
-// within is a Matcher of paths and all that is nested under them. Its keys are the paths' prefixes, as managedFields write their
+// within matches paths and all that is nested under them. Its keys are the paths' prefixes, as managedFields write their
 // elements; the value is true for a whole path.
 type within map[string]bool
 
@@ -55,12 +55,12 @@ func withinOf(t *testing.T, paths ...fieldpath.Path) within {
 	return w
 }
 
-func (w within) Start() string { return "" }
-
-func (w within) Step(at, key string) (next string, all, ok bool) {
+func (w within) step(at, key string) (next string, all, ok bool) {
 	all, ok = w[at+"\n"+key]
 	return at + "\n" + key, all, ok
 }
+
+func want(n *fieldtree.Node) { n.Wanted = true }
 
 func TestAddMatchingAddsLeafFields(t *testing.T) {
 	for sentence, c := range map[string]struct {
@@ -81,7 +81,7 @@ func TestAddMatchingAddsLeafFields(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got := &fieldtree.Tree{}
-			if err := fieldtree.AddMatching(got, jsontree.Valid([]byte(c.fields)), withinOf(t, c.within...), nil); err != nil {
+			if err := fieldtree.AddMatching(got, jsontree.Valid([]byte(c.fields)), "", withinOf(t, c.within...).step, want, nil); err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(c.want, wanted(got)); diff != "" {
@@ -93,7 +93,7 @@ func TestAddMatchingAddsLeafFields(t *testing.T) {
 
 func TestAddMatchingReportsInvalidElements(t *testing.T) {
 	for _, name := range []string{"x", "", "q:1", "k:1", "v:{", "i:x"} {
-		err := fieldtree.AddMatching(&fieldtree.Tree{}, jsontree.Valid([]byte(`{"f:a":{"`+name+`":{}}}`)), withinOf(t, path("a")), nil)
+		err := fieldtree.AddMatching(&fieldtree.Tree{}, jsontree.Valid([]byte(`{"f:a":{"`+name+`":{}}}`)), "", withinOf(t, path("a")).step, want, nil)
 		if !errors.Is(err, fieldtree.ErrElement) || err.Error() != fieldtree.ErrElement.Error() {
 			t.Errorf("%q: want %v, got %v", name, fieldtree.ErrElement, err)
 		}
@@ -108,7 +108,7 @@ func TestAddMatchingStopsAtMaxDepth(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := &fieldtree.Tree{}
-		if err := fieldtree.AddMatching(got, jsontree.Valid(fields), withinOf(t, path("0")), nil); err != nil {
+		if err := fieldtree.AddMatching(got, jsontree.Valid(fields), "", withinOf(t, path("0")).step, want, nil); err != nil {
 			t.Fatal(err)
 		}
 		if want := depth <= fieldtree.MaxDepth; (len(wanted(got)) == 1) != want || got.Len() > fieldtree.MaxDepth {
