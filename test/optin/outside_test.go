@@ -1,6 +1,7 @@
 package optin_test
 
 import (
+	_ "embed"
 	"errors"
 	"strings"
 	"testing"
@@ -14,43 +15,8 @@ import (
 
 const outside = "cluster.ownership-handoff.io"
 
-// objectsOutside are objects outside namespaces that change with each generation: those of the entry for them, and others.
-const objectsOutside = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: things.optin.example.com, labels: {LABELS}}
-spec:
-  group: optin.example.com
-  scope: Namespaced
-  names: {plural: things, kind: Thing}
-  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, description: "GENERATION"}}}]
----
-apiVersion: apiregistration.k8s.io/v1
-kind: APIService
-metadata: {name: v1.local.example.com, labels: {LABELS}}
-spec: {group: local.example.com, version: v1, groupPriorityMinimum: 100, versionPriority: GENERATION}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: optin, labels: {LABELS}}
-rules: [{apiGroups: [""], resources: [pods], resourceNames: ["GENERATION"], verbs: [get]}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: optin, labels: {LABELS}}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: optin}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "GENERATION"}]
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingWebhookConfiguration
-metadata: {name: optin, labels: {LABELS}, annotations: {generation: "GENERATION"}}
----
-apiVersion: scheduling.k8s.io/v1
-kind: PriorityClass
-metadata: {name: optin, labels: {LABELS}}
-value: 1
-description: "GENERATION"
-`
+//go:embed testdata/outside.yaml
+var objectsOutside string
 
 // TestObjectsOutsideNamespacesAreCalledForOnlyWithTheLabel also verifies that the API server evaluates no match condition for others,
 // and that the plugin says the same.
