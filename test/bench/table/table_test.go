@@ -1,11 +1,8 @@
 package table_test
 
 import (
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/ownership-handoff/handoff/test/bench/table"
 )
@@ -27,28 +24,6 @@ func TestTargets(t *testing.T) {
 				t.Errorf("missed: got %t, want %t", missed, test.missed)
 			}
 		})
-	}
-}
-
-func TestTheTableHasALineForEachRow(t *testing.T) {
-	var got strings.Builder
-	err := table.Print(&got, []table.Row{
-		{What: "a", Handoff: "1", Reference: "2", Ratio: 0.5, Target: 0.4},
-		{What: "b", Handoff: "3"},
-		{What: "c", Ratio: 1, Target: 1, AtLeast: true},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `
-| measured | handoff | reference | ratio | target |
-|---|---|---|---|---|
-| a | 1 | 2 | 0.50 | <= 0.40 **missed** |
-| b | 3 |  |  |  |
-| c |  |  | 1.00 | >= 1.00 met |
-`
-	if diff := cmp.Diff(want, got.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
