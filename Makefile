@@ -171,9 +171,9 @@ e2e-oldest: $(call servers,$(OLDEST)) bin/helm build ## run the tests of the dec
 FROM ?= $(lastword $(OLDER))
 TO ?= $(NEWEST)
 .PHONY: e2e-upgrade
-e2e-upgrade: $(sort $(call servers,$(FROM) $(TO))) build ## upgrade a control plane during applies, with two API servers of different versions: FROM=1.35 TO=1.36
-	UPGRADE_FROM=$(abspath $(call controlplane-folder,$(FROM))) UPGRADE_TO=$(abspath $(call controlplane-folder,$(TO))) \
-		go test -count=1 -timeout 20m -v ./test/upgrade
+e2e-upgrade: $(sort $(call servers,$(FROM) $(TO))) bin/helm build ## upgrade and downgrade one of two API servers during applies: FROM=1.35 TO=1.36
+	CONTROLPLANE_BIN=$(abspath $(call controlplane-folder,$(FROM))) go test -count=1 -timeout 30m -v -run '^TestSoak$$' ./test/soak -args -broken=0 \
+		-length=1m -faults='an API server upgraded' -other-apiserver=$(abspath $(call controlplane-folder,$(TO)))/kube-apiserver
 
 # A failure prints the seed. SEED repeats the same sequences. A run without failures goes on where the last one has ended, and adds to
 # the sum in bin/sequences.json; FIRST=0 begins again.
@@ -193,8 +193,7 @@ DURATION ?= 10m
 NAMESPACES ?= 12
 .PHONY: soak
 soak: controlplane bin/helm build ## break one part of a cluster after the other while clients write, and check every write: DURATION=24h NAMESPACES=50 FAULTS=NAME,NAME
-	go test -count=1 -timeout 0 -v -run '^TestSoak$$' ./test/soak -args -duration=$(DURATION) -namespaces=$(NAMESPACES) $(if $(FAULTS),-faults='$(FAULTS)') \
-		-result=$(abspath bin/soak.json)
+	go test -count=1 -timeout 0 -v -run '^TestSoak$$' ./test/soak -args -duration=$(DURATION) -namespaces=$(NAMESPACES) $(if $(FAULTS),-faults='$(FAULTS)')
 
 # RELEASES=yes installs two releases of this commit, upgrades, downgrades and upgrades them again, without anything else of this
 # repository.

@@ -2,7 +2,6 @@ package controlplane
 
 import (
 	"cmp"
-	"context"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -59,7 +58,7 @@ func findBinaries(given string) (string, error) {
 }
 
 // installKubectl installs a kubectl for this control plane in its directory.
-func (p *ControlPlane) installKubectl(ctx context.Context, binaries string) error {
+func (p *ControlPlane) installKubectl(binaries string) error {
 	if err := os.MkdirAll(filepath.Dir(p.Kubectl), 0o700); err != nil {
 		return err
 	}
@@ -67,8 +66,5 @@ func (p *ControlPlane) installKubectl(ctx context.Context, binaries string) erro
 		return err
 	}
 	// The link makes kubectl's command line contain the control plane's directory, so that the watchdog finds it.
-	if err := os.Symlink(filepath.Join(binaries, "kubectl"), filepath.Join(p.Dir, "kubectl")); err != nil {
-		return err
-	}
-	return p.readKubectlVersion(ctx)
+	return os.Symlink(filepath.Join(binaries, "kubectl"), filepath.Join(p.Dir, "kubectl"))
 }

@@ -28,7 +28,7 @@ type Options struct {
 	// Output receives a line for each component that becomes ready. Nil discards the lines.
 	Output io.Writer
 	// APIServerArgs are additional flags of kube-apiserver, without dashes. In the values, {dir} is replaced by ControlPlane.Dir:
-	// {"audit-log-path": {"{dir}/audit-{server}.log"}}, and {server} by old or, for that of an Upgrade, by new.
+	// {"audit-log-path": {"{dir}/audit-{server}.log"}}, and {server} by first or, for the second API server, by second.
 	APIServerArgs map[string][]string
 	// FeatureGates are set for kube-apiserver and kube-controller-manager, as --feature-gates: "HPAScaleToZero=true".
 	FeatureGates string
@@ -51,14 +51,13 @@ type ControlPlane struct {
 	Kubectl string
 
 	version           *version.Version
-	kubectlVersion    *version.Version
 	policiesVersion   string
 	options           Options
 	servers           *envtest.ControlPlane
 	etcdMembers       []*process.Process // all but the first
 	etcdURLs          []string           // empty if there is only one member
 	controllerManager *process.Process
-	upgrade           *Upgrade // nil without one
+	second            *envtest.APIServer // nil without one
 	watchdog          *watchdog
 	users             sync.Mutex
 	stop              func() error
@@ -117,7 +116,7 @@ func (p *ControlPlane) start(ctx context.Context, options Options, binaries stri
 	if options.WithoutControllerManager {
 		parts = parts[:1]
 	}
-	if err := p.installKubectl(ctx, binaries); err != nil {
+	if err := p.installKubectl(binaries); err != nil {
 		return fmt.Errorf("installing kubectl: %w", err)
 	}
 	for _, part := range parts {
@@ -148,8 +147,8 @@ func (p *ControlPlane) stopAll() error {
 	if p.controllerManager != nil {
 		failures = append(failures, p.controllerManager.Stop(stopTimeout))
 	}
-	if p.upgrade != nil {
-		failures = append(failures, p.upgrade.Finish()) // the API servers stop before etcd
+	if p.second != nil {
+		failures = append(failures, p.second.Stop()) // the API servers stop before etcd
 	}
 	if p.servers != nil {
 		failures = append(failures, p.servers.Stop())
@@ -196,7 +195,7 @@ func Connect(ctx context.Context, kubeconfig string) (*ControlPlane, error) {
 	if err := p.readVersion(); err != nil {
 		return nil, errors.Join(fmt.Errorf("kubeconfig %s: %w", kubeconfig, err), p.Stop())
 	}
-	if err := p.installKubectl(ctx, binaries); err != nil {
+	if err := p.installKubectl(binaries); err != nil {
 		return nil, errors.Join(fmt.Errorf("installing kubectl: %w", err), p.Stop())
 	}
 	return p, nil

@@ -33,26 +33,6 @@ func TestStopLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestMissingBinariesAreNamedWithTheRemedy(t *testing.T) {
-	_, err := controlplane.Start(t.Context(), controlplane.Options{Binaries: t.TempDir()})
-	want := []string{"does not contain etcd", "run make controlplane"}
-	if err == nil || !strings.Contains(err.Error(), want[0]) || !strings.Contains(err.Error(), want[1]) {
-		t.Errorf("want the missing binary and the make target, got: %v", err)
-	}
-}
-
-func TestFailedStartReturnsTheLogAndLeavesNothingBehind(t *testing.T) {
-	parent := t.TempDir()
-	t.Setenv("TMPDIR", parent)
-	_, err := controlplane.Start(t.Context(), controlplane.Options{
-		APIServerArgs: map[string][]string{"no-such-flag": {"true"}},
-	})
-	if err == nil || !strings.Contains(err.Error(), "unknown flag: --no-such-flag") {
-		t.Errorf("want the end of kube-apiserver's log, got: %v", err)
-	}
-	wantNothingLeft(t, parent, parent, 0)
-}
-
 // wantNothingLeft fails the test unless, within the timeout, no process's command line contains the name and the directory is
 // empty or missing.
 func wantNothingLeft(t *testing.T, name, dir string, timeout time.Duration) {

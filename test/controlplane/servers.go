@@ -46,7 +46,7 @@ func (p *ControlPlane) startServers(ctx context.Context, options Options, binari
 	apiServer := &envtest.APIServer{Path: filepath.Join(binaries, "kube-apiserver"), CertDir: filepath.Join(p.Dir, "kube-apiserver")}
 	apiServer.Out, apiServer.Err = apiServerLog, apiServerLog
 	apiServer.StartTimeout, apiServer.StopTimeout = startTimeout, stopTimeout
-	if err := p.configure(ctx, apiServer, "old"); err != nil {
+	if err := p.configure(ctx, apiServer, "first"); err != nil {
 		return err
 	}
 	if err := os.Mkdir(apiServer.CertDir, 0o700); err != nil {
@@ -169,16 +169,11 @@ func (p *ControlPlane) user(name string, groups ...string) (*envtest.Authenticat
 	if p.Elsewhere() {
 		return nil, fmt.Errorf("adding user %s: %w", name, errNotOurs)
 	}
-	return p.userOf(p.servers, name, groups...)
-}
-
-// userOf returns a user of one of the API servers. The lock protects the CA's serial number, which has no lock of its own.
-func (p *ControlPlane) userOf(servers *envtest.ControlPlane, name string, groups ...string) (*envtest.AuthenticatedUser, error) {
-	p.users.Lock()
+	p.users.Lock() // protects the CA's serial number, which has no lock of its own
 	defer p.users.Unlock()
 	// The default limit of 5 requests per second would slow down the tests.
 	config := &rest.Config{QPS: 1000, Burst: 2000}
-	user, err := servers.AddUser(envtest.User{Name: name, Groups: groups}, config)
+	user, err := p.servers.AddUser(envtest.User{Name: name, Groups: groups}, config)
 	if err != nil {
 		return nil, fmt.Errorf("adding user %s: %w", name, err)
 	}

@@ -2,7 +2,6 @@ package controlplane
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os/exec"
 	"regexp"
@@ -13,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
@@ -23,11 +21,6 @@ func (p *ControlPlane) Version() string { return p.version.String() }
 // Since reports whether the API server has the version 1.minor or a later one.
 func (p *ControlPlane) Since(minor uint) bool {
 	return p.version.AtLeast(version.MajorMinor(1, minor))
-}
-
-// KubectlSince reports whether kubectl has the version 1.minor or a later one.
-func (p *ControlPlane) KubectlSince(minor uint) bool {
-	return p.kubectlVersion.AtLeast(version.MajorMinor(1, minor))
 }
 
 // The minor versions of Kubernetes that are the first with MutatingAdmissionPolicy in a version of admissionregistration.k8s.io.
@@ -71,12 +64,16 @@ func enableMutatingPolicies(ctx context.Context, server *envtest.APIServer) erro
 
 // readVersion asks the API server for its version, and for that of MutatingAdmissionPolicy.
 func (p *ControlPlane) readVersion() (err error) {
-	if p.version, err = versionOf(p.Config); err != nil {
-		return err
-	}
 	client, err := discovery.NewDiscoveryClientForConfig(p.Config)
 	if err != nil {
 		return err
+	}
+	info, err := client.ServerVersion()
+	if err == nil {
+		p.version, err = version.ParseSemantic(info.GitVersion)
+	}
+	if err != nil {
+		return fmt.Errorf("reading the API server's version: %w", err)
 	}
 	p.policiesVersion = ""
 	for _, name := range []string{"v1beta1", "v1"} {
@@ -92,35 +89,4 @@ func (p *ControlPlane) readVersion() (err error) {
 		}
 	}
 	return nil
-}
-
-// readKubectlVersion asks kubectl for its version.
-func (p *ControlPlane) readKubectlVersion(ctx context.Context) error {
-	text, err := exec.CommandContext(ctx, p.Kubectl, "version", "--client", "-o", "json").Output()
-	var read struct{ ClientVersion struct{ GitVersion string } }
-	if err == nil {
-		err = json.Unmarshal(text, &read)
-	}
-	if err == nil {
-		p.kubectlVersion, err = version.ParseSemantic(read.ClientVersion.GitVersion)
-	}
-	if err != nil {
-		return fmt.Errorf("reading kubectl's version: %w", err)
-	}
-	return nil
-}
-
-func versionOf(config *rest.Config) (parsed *version.Version, err error) {
-	client, err := discovery.NewDiscoveryClientForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	info, err := client.ServerVersion()
-	if err == nil {
-		parsed, err = version.ParseSemantic(info.GitVersion)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the API server's version: %w", err)
-	}
-	return parsed, nil
 }

@@ -12,35 +12,6 @@ import (
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
-func TestTheVersionIsThatOfTheBinary(t *testing.T) {
-	p := controlplane.ForTest(t, controlplane.Options{WithoutControllerManager: true})
-	text, err := exec.Command(p.Kubectl, "version", "-o", "json").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var both struct{ ServerVersion, ClientVersion struct{ GitVersion string } }
-	if err := json.Unmarshal(text, &both); err != nil {
-		t.Fatal(err)
-	}
-	if both.ServerVersion.GitVersion != "v"+p.Version() {
-		t.Errorf("the version is %s, kubectl prints %s", p.Version(), text)
-	}
-	if !p.KubectlSince(30) || p.KubectlSince(1000) {
-		t.Errorf("kubectl prints %s: since 1.30 %v, since 1.1000 %v", text, p.KubectlSince(30), p.KubectlSince(1000))
-	}
-	if !p.Since(30) || p.Since(1000) {
-		t.Errorf("%s: since 1.30 %v, since 1.1000 %v", p.Version(), p.Since(30), p.Since(1000))
-	}
-	connected, err := controlplane.Connect(t.Context(), p.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = connected.Stop() }() // it removes a directory
-	if connected.Version() != p.Version() || !connected.KubectlSince(30) {
-		t.Errorf("connected to it: %s", connected.Version())
-	}
-}
-
 func TestMutatingAdmissionPoliciesAreServedWhereTheyAreBetaOrStable(t *testing.T) {
 	p := controlplane.ForTest(t, controlplane.Options{WithoutControllerManager: true})
 	want := ""

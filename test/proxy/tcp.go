@@ -70,15 +70,6 @@ func (p *TCP) Cut() {
 	}
 }
 
-// Retarget closes all connections and forwards each new one to another host:port, as a load balancer does whose server leaves.
-func (p *TCP) Retarget(target string) {
-	p.Cut()
-	p.mutex.Lock()
-	p.target = func() string { return target }
-	p.mutex.Unlock()
-	p.Pass()
-}
-
 func (p *TCP) set(silent, cut bool) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()

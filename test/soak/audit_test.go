@@ -110,7 +110,7 @@ type auditLog struct {
 // newAuditLog creates the pipes in a directory and reads them until the context ends.
 func newAuditLog(ctx context.Context, dir string) (*auditLog, error) {
 	l := &auditLog{}
-	for _, name := range []string{"old", "new"} {
+	for _, name := range []string{"first", "second"} {
 		file := filepath.Join(dir, name)
 		if err := syscall.Mkfifo(file, 0o600); err != nil {
 			return nil, fmt.Errorf("creating a pipe for the audit log: %w", err)

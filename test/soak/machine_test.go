@@ -111,8 +111,7 @@ func newMachine(t *testing.T, namespaces []string, audit string) *machine {
 			"audit-policy-file": {policy}, "audit-log-path": {filepath.Join(audit, "{server}")}, "audit-log-maxsize": {"1000000"},
 		},
 	})
-	_, err := m.plane.StartUpgrade(t.Context(), "")
-	m.must(err)
+	m.must(m.plane.StartSecondAPIServer(t.Context()))
 	m.apis = m.adopt("kube-apiserver", "--secure-port=", "https://127.0.0.1:%s/readyz")
 	m.etcds = m.adopt("etcd", "--listen-client-urls=http://127.0.0.1:", "http://127.0.0.1:%s/health")
 	t.Cleanup(m.end)

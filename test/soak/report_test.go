@@ -3,11 +3,9 @@ package soak_test
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -169,14 +167,6 @@ func slope(samples []sample, value func(sample) float64) float64 {
 		return 0
 	}
 	return (n*xy - x*y) / (n*xx - x*x)
-}
-
-func (r *report) write(file string) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encoding the result: %w", err)
-	}
-	return os.WriteFile(file, append(text, '\n'), 0o600)
 }
 
 // print prints the report as Markdown.

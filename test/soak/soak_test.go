@@ -18,19 +18,17 @@ import (
 )
 
 var (
-	durationFlag   = flag.Duration("duration", 0, "how long to play; 0 plays the faults of the continuous integration once")
-	lengthFlag     = flag.Duration("length", 6*time.Second, "length of a fault, without the recovery")
-	calmFlag       = flag.Duration("calm", 2*time.Second, "pause between faults")
-	namespacesFlag = flag.Int("namespaces", 6, "number of namespaces")
-	writersFlag    = flag.Int("writers", 3, "number of clients that apply at the same time")
-	thinkFlag      = flag.Duration("think", 50*time.Millisecond, "mean pause of a writer")
-	programsFlag   = flag.Int("programs", 30, "one of so many applies is sent by the real kubectl or Helm")
-	faultsFlag     = flag.String("faults", "", "play only faults whose name contains one of these texts, separated by commas")
-	brokenFlag     = flag.Int("broken", 2, "number of broken builds that the books must find, if -duration is 0")
-	webhookFlag    = flag.String("webhook", "", "the webhook's binary (default bin/handoff-webhook)")
-	otherFlag      = flag.String("other", "", "another version of the webhook, for the upgrade (default this one with another version number)")
-	resultFlag     = flag.String("result", "", "file for the result as JSON")
-
+	durationFlag       = flag.Duration("duration", 0, "how long to play; 0 plays the faults of the continuous integration once")
+	lengthFlag         = flag.Duration("length", 6*time.Second, "length of a fault, without the recovery")
+	calmFlag           = flag.Duration("calm", 2*time.Second, "pause between faults")
+	namespacesFlag     = flag.Int("namespaces", 6, "number of namespaces")
+	writersFlag        = flag.Int("writers", 3, "number of clients that apply at the same time")
+	thinkFlag          = flag.Duration("think", 50*time.Millisecond, "mean pause of a writer")
+	programsFlag       = flag.Int("programs", 30, "one of so many applies is sent by the real kubectl or Helm")
+	faultsFlag         = flag.String("faults", "", "play only faults whose name contains one of these texts, separated by commas")
+	brokenFlag         = flag.Int("broken", 2, "number of broken builds that the books must find, if -duration is 0")
+	webhookFlag        = flag.String("webhook", "", "the webhook's binary (default bin/handoff-webhook)")
+	otherFlag          = flag.String("other", "", "another version of the webhook, for the upgrade (default this one with another version number)")
 	otherAPIServerFlag = flag.String("other-apiserver", "", "a kube-apiserver of another version, for the upgrade of one of the two")
 )
 
@@ -42,9 +40,6 @@ func TestSoak(t *testing.T) {
 	s.prepare(all)
 	r := s.play(func(ctx context.Context, r *report) { s.playFaults(ctx, r, all) })
 	r.print(os.Stderr)
-	if *resultFlag != "" {
-		s.must(r.write(*resultFlag))
-	}
 	for _, v := range r.Violations {
 		t.Error(v)
 	}
