@@ -23,71 +23,33 @@ func kept7() deployment {
 // handBack is the second warning if an autoscaler keeps its replicas from a manifest that sets another number.
 const handBack = "handoff: to hand replicas back to the manifest, apply again after deleting the autoscaler"
 
+// TestWritesFollowTheDecisionTable verifies that decisions become warnings, audit annotations and a patch. The rows are tested in merge and
+// test/e2e.
 func TestWritesFollowTheDecisionTable(t *testing.T) {
-	drops := func(d deployment) deployment {
-		d = d.with(lastApplied, manifestNone)
-		d.replicas = "1"
-		return d
-	}
-	scaledByHand := scaledBy7()
-	scaledByHand.entries = []string{entry("kubectl", "Update", early, managesReplicas, "scale"), entry(csa, "Update", early, managesApplied, "")}
-	keptByHand := kept7()
-	keptByHand.entries = []string{entry("kubectl", "Update", early, managesReplicas, "scale"), entry(csa, "Update", late, managesApplied, "")}
-	declared := scaledBy7()
-	declared.entries = []string{entry(csa, "Update", early, managesAppliedBoth, "")}
-	keptDeclared := kept7()
-	keptDeclared.entries = []string{entry(csa, "Update", late, managesAppliedBoth, "")}
-	null := applied3().with(lastApplied, `{"spec":{"replicas":null,"template":{}}}`)
-	null.replicas = "1"
 	alone := &fakeCluster{modes: map[string]string{"shop": "enforce"}}
 	hpa := "HorizontalPodAutoscaler/web"
 	for sentence, c := range map[string]struct {
-		cluster  *fakeCluster
-		by       string
-		live     deployment
-		incoming deployment
-		want     deployment
-		warnings []string
-		audit    map[string]string
+		cluster              *fakeCluster
+		by                   string
+		live, incoming, want deployment
+		warnings             []string
+		audit                map[string]string
 	}{
 		"row 1": {
 			enforced(), csa, scaledBy7(), applied3(), kept7(),
 			[]string{"handoff: kept .spec.replicas=7, owned by " + hpa + "; remove it from the manifest", handBack},
 			map[string]string{"keep-autoscaled": "kept .spec.replicas: live 7, incoming 3, owner " + hpa + " (Autoscaler)"},
 		},
-		"row 2": {
-			enforced(), csa, scaledBy7(), drops(applied3()), kept7(),
-			[]string{"handoff: kept .spec.replicas=7, owned by " + hpa + "; no action needed"},
-			map[string]string{"keep-autoscaled-removed": "kept .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
-		},
-		"row 3": {
-			alone, csa, scaledByHand, drops(applied3()), keptByHand,
-			[]string{"handoff: kept .spec.replicas=7, set by kubectl and no longer in the manifest; use an HPA or kubectl scale"},
-			map[string]string{"keep-imperative": "kept .spec.replicas: live 7, incoming 1, owner kubectl (Imperative)"},
-		},
-		"row 4": {
-			alone, csa, declared, drops(applied3()), keptDeclared,
-			[]string{"handoff: kept .spec.replicas=7, no longer in the manifest; use an HPA or kubectl scale"},
-			map[string]string{"keep-replicas-removed": "kept .spec.replicas: live 7, incoming 1, owner " + csa + " (Manifest)"},
-		},
-		"row 6":                                  {alone, csa, scaledByHand, applied3(), applied3(), nil, nil},
-		"the manifest's own field":               {alone, csa, declared, applied3(), applied3(), nil, nil},
-		"row 10":                                 {enforced(), "my-operator", scaledBy7(), applied3(), applied3(), nil, nil},
-		"row 9, where nothing changes":           {enforced(), "kubectl-edit", scaledBy7(), scaledBy7(), scaledBy7(), nil, nil},
-		"row 9, without an autoscaler":           {alone, "kubectl-patch", scaledBy7(), patched1(), patched1(), nil, nil},
-		"an unchanged apply after a keep":        {enforced(), csa, kept7(), kept7(), kept7(), nil, nil},
-		"replicas that live does not have":       {enforced(), csa, deployment{image: "a"}, applied3(), applied3(), nil, nil},
-		"an autoscaler's entry without a target": {alone, csa, scaledBy7(), applied3(), applied3(), nil, nil},
-		"row 8, an autoscaler's": {
-			enforced(), csa, scaledBy7(), null, kept7(),
-			[]string{"handoff: kept .spec.replicas=7, owned by " + hpa + "; remove it from the manifest"},
-			map[string]string{"keep-autoscaled-null": "kept .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
-		},
 		"row 9, an autoscaler's": {
 			enforced(), "kubectl-patch", scaledBy7(), patched1(), patched1(),
 			[]string{"handoff: " + hpa + " owns .spec.replicas and may revert this change; change the autoscaler instead"},
 			map[string]string{"warn-autoscaled": "allowed .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
 		},
+		"row 9, where nothing changes":           {enforced(), "kubectl-edit", scaledBy7(), scaledBy7(), scaledBy7(), nil, nil},
+		"row 10":                                 {enforced(), "my-operator", scaledBy7(), applied3(), applied3(), nil, nil},
+		"an unchanged apply after a keep":        {enforced(), csa, kept7(), kept7(), kept7(), nil, nil},
+		"replicas that live does not have":       {enforced(), csa, deployment{image: "a"}, applied3(), applied3(), nil, nil},
+		"an autoscaler's entry without a target": {alone, csa, scaledBy7(), applied3(), applied3(), nil, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := newServer(t, c.cluster)

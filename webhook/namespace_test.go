@@ -23,6 +23,7 @@ func namespaceReview(manager, live, incoming string) string {
 		"object":{"kind":"Namespace","metadata":{%s}},"oldObject":%s}}`, operation, manager, incoming, oldObject)
 }
 
+// TestTheLabelOfANamespaceFollowsItsAnnotation has the objects and managedFields that the tools of test/optin do not send.
 func TestTheLabelOfANamespaceFollowsItsAnnotation(t *testing.T) {
 	const (
 		plain  = `"labels":{"a":"b"}`
@@ -39,23 +40,14 @@ func TestTheLabelOfANamespaceFollowsItsAnnotation(t *testing.T) {
 		manager, live, incoming, want string
 		warned                        bool
 	}{
-		"an annotation": {
-			"kubectl-annotate", plain, plain + "," + annotated("enforce"), labeled("enforce") + "," + annotated("enforce"), false,
-		},
 		"an annotation of a new namespace without labels": {
 			"kubectl-create", "", annotated("enforce"), `"labels":{"ownership-handoff.io/mode":"enforce"},` + annotated("enforce"), false,
 		},
 		"labels that are null": {
 			"", "", `"labels":null,` + annotated("warn"), `"labels":{"ownership-handoff.io/mode":"warn"},` + annotated("warn"), false,
 		},
-		"a removed annotation":  {"", labeled("warn") + "," + annotated("warn"), labeled("warn"), plain, false},
-		"an annotation off":     {"", labeled("warn"), labeled("warn") + "," + annotated("off"), plain + "," + annotated("off"), false},
-		"an unknown mode":       {"", plain, plain + "," + annotated("ä x"), labeled("warn") + "," + annotated("ä x"), false},
 		"nothing to do":         {"", plain, plain, plain, false},
 		"a label in step":       {"", "", labeled("warn") + "," + annotated("warn"), labeled("warn") + "," + annotated("warn"), false},
-		"a label by itself":     {"kubectl-label", plain, labeled("enforce"), plain, true},
-		"a created label":       {"x", "", labeled("enforce"), plain, true},
-		"a removed label":       {"kubectl-label", labeled("warn") + "," + annotated("warn"), plain + "," + annotated("warn"), labeled("warn") + "," + annotated("warn"), true},
 		"a replaced namespace":  {"kubectl-replace", labeled("warn") + "," + annotated("warn"), plain + "," + annotated("warn"), labeled("warn") + "," + annotated("warn"), false},
 		"a label with an entry": {"", plain, labeled("x") + managed(entry+owned+"}"), plain + managed(), true},
 		"a label beside the map that contains it": {

@@ -9,15 +9,13 @@ import (
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
-	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // applier applies manifests as a tool does. The zero value is kubectl apply.
@@ -102,27 +100,17 @@ func helm3(n *namespace, manager string, before, manifest *unstructured.Unstruct
 	if err != nil {
 		return nil, err
 	}
-	from, to, current := encoded(n, released(before).Object), encoded(n, released(manifest).Object), encoded(n, live.Object)
-	typed, err := scheme.Scheme.New(manifest.GroupVersionKind())
-	if runtime.IsNotRegisteredError(err) {
-		patch, err := jsonpatch.CreateMergePatch(from, to)
+	format, patch, err := objects.ThreeWayPatch(released(before).Object, released(manifest).Object, live)
+	if err != nil {
+		return nil, err
+	}
+	if format == types.MergePatchType { // from the manifest before, whatever the live object has
+		patch, err = jsonpatch.CreateMergePatch(encoded(n, released(before).Object), encoded(n, released(manifest).Object))
 		if err != nil {
 			return nil, err
 		}
-		return n.patchedAs(manager, manifest, types.MergePatchType, patch)
 	}
-	if err != nil {
-		return nil, err
-	}
-	lookup, err := strategicpatch.NewPatchMetaFromStruct(typed)
-	if err != nil {
-		return nil, err
-	}
-	patch, err := strategicpatch.CreateThreeWayMergePatch(from, to, current, lookup, true)
-	if err != nil {
-		return nil, err
-	}
-	return n.patchedAs(manager, manifest, types.StrategicMergePatchType, patch)
+	return n.patchedAs(manager, manifest, format, patch)
 }
 
 // liveOf reads the object of a manifest.

@@ -12,30 +12,43 @@ import (
 	"github.com/ownership-handoff/handoff/test/packs"
 )
 
-// cataloguePage is the page that the test of the catalogue writes.
+// cataloguePage is the page of which the test of the catalogue writes the tables.
 const cataloguePage = "../../docs/catalogue.md"
 
-// catalogueText returns the page with the results of each entry, in the order of the syncers.
-func catalogueText(t *testing.T, all []*packs.Entry, results [][]string) string {
+// checkCataloguePage compares the tables of the page with the rules and the results of each entry, in the order of the syncers, or writes
+// them.
+func checkCataloguePage(t *testing.T, all []*packs.Entry, results [][]string) {
+	t.Helper()
+	page, err := os.ReadFile(cataloguePage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := withTable(withTable(string(page), "Rules", rulesTable(t)), "Results", resultsTable(all, results))
+	if os.Getenv("UPDATE_GOLDEN") != "" {
+		if err := os.WriteFile(cataloguePage, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, string(page)); diff != "" {
+		t.Errorf("docs/catalogue.md is not what the test would write (-want +got); run it with UPDATE_GOLDEN=1:\n%s", diff)
+	}
+}
+
+// withTable returns a page with another table below a heading.
+func withTable(page, heading, table string) string {
+	heading = "\n## " + heading + "\n"
+	before, after, _ := strings.Cut(page, heading)
+	start := strings.Index(after, "\n| ") + 1
+	end := start + strings.Index(after[start:], "\n\n") + 1
+	return before + heading + after[:start] + table + after[end:]
+}
+
+func rulesTable(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString(`# Catalogue
-
-Packs are lists of [rules](rules.md) that handoff ships with, for fields that known controllers and people write. To use them, name them in the
-[configuration](configuration.md):
-
-` + "```yaml\npacks: [restarts, sleepers]\n```" + `
-
-Your own rules come before those of packs: to change what a pack decides, write a rule for the same fields. The replicas that a
-HorizontalPodAutoscaler, ScaledObject, Rollout, Canary or the cluster-autoscaler sets are kept without a pack.
-
-The test ` + "`TestCatalogue`" + ` writes this page from [the packs](../config/catalogue), which say in which sources their field managers were found. Do not edit it:
-` + "`UPDATE_GOLDEN=1 go test ./test/e2e -run TestCatalogue`" + `.
-
-## Rules
-
-`)
-	header(&b, "rule", "for", "kinds", "fields", "writers", "edit", "without handoff")
+	row(&b, "rule", "for", "kinds", "fields", "writers", "edit", "without handoff")
+	b.WriteString(strings.Repeat("|---", 7) + "|\n")
 	for _, name := range config.Packs() {
 		p, err := config.ReadPack(name)
 		if err != nil {
@@ -52,61 +65,35 @@ The test ` + "`TestCatalogue`" + ` writes this page from [the packs](../config/c
 			if entry.Thread != "" {
 				lost += fmt.Sprintf(" [Thread](%s)", entry.Thread)
 			}
-			header := []string{code(rule.Name), p.Title, code(kinds...), code(rule.Fields...), code(rule.Writers...), string(rule.Edits()), lost}
-			fmt.Fprintf(&b, "| %s |\n", strings.Join(header, " | "))
+			row(&b, code(rule.Name), p.Title, code(kinds...), code(rule.Fields...), code(rule.Writers...), string(rule.Edits()), lost)
 		}
 	}
-	b.WriteString(`
-No pack covers the variables that Reloader sets by default (list elements, which are not kept if the manifest drops them), pvc-autoresizer (the API
-server refuses an apply with a smaller size), and topologies of Cluster API (set no ` + "`replicas`" + ` in them: autoscalers write MachineDeployments).
+	return b.String()
+}
 
-## Results
-
-A manifest is applied to a real API server, the controller's recorded write follows, and the manifest is applied again. Each cell shows what
-becomes of the field, without handoff → with handoff and the pack. Flux renames the entries of kubectl before it applies.
-"replace" is Argo CD with Replace=true. The last column is an apply of a manifest with another value. ` + "`make e2e-clients`" + ` plays all entries with each
-real client of [clients.md](clients.md), and nothing is lost, but with Ansible without ` + "`apply`" + `, which is no apply.
-
-`)
+func resultsTable(all []*packs.Entry, results [][]string) string {
+	var b strings.Builder
 	columns := []string{"rule", "entry"}
 	for _, s := range syncers() {
 		columns = append(columns, s.name)
 	}
-	header(&b, append(columns, "edited manifest")...)
+	row(&b, append(columns, "edited manifest")...)
+	b.WriteString(strings.Repeat("|---", len(columns)+1) + "|\n")
 	for i, p := range all {
 		edited := "–"
 		if p.Edit != nil {
 			edited = "wins"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", code(p.Rule), p.Entry, strings.Join(results[i], " | "), edited)
+		row(&b, code(p.Rule), p.Entry, strings.Join(results[i], " | "), edited)
 	}
-	return b.String() + readCensus(t).text()
+	return b.String()
 }
 
-func header(b *strings.Builder, columns ...string) {
-	fmt.Fprintf(b, "| %s |\n%s|\n", strings.Join(columns, " | "), strings.Repeat("|---", len(columns)))
-}
+func row(b *strings.Builder, cells ...string) { fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | ")) }
 
 func code(texts ...string) string {
 	if len(texts) == 0 {
 		return "any controller"
 	}
 	return "`" + strings.Join(texts, "`, `") + "`"
-}
-
-// checkCataloguePage compares the page with its file, or writes it.
-func checkCataloguePage(t *testing.T, text string) {
-	t.Helper()
-	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(cataloguePage, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	file, err := os.ReadFile(cataloguePage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(text, string(file)); diff != "" {
-		t.Errorf("docs/catalogue.md is not what the test would write (-want +got); run it with UPDATE_GOLDEN=1:\n%s", diff)
-	}
 }

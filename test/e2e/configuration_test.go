@@ -9,22 +9,6 @@ import (
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-// hookOfNamespace calls a webhook for the Deployments of one namespace, in addition to the suite's webhook.
-const hookOfNamespace = `
-apiVersion: admissionregistration.k8s.io/v1
-kind: MutatingWebhookConfiguration
-metadata: {name: "{name}"}
-webhooks:
-- name: rules.appliers.test
-  clientConfig: {url: "{url}/mutate", caBundle: "{ca}"}
-  failurePolicy: Fail
-  sideEffects: NoneOnDryRun
-  admissionReviewVersions: [v1]
-  reinvocationPolicy: IfNeeded
-  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: "{name}"}}
-  rules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [deployments], scope: Namespaced}]
-`
-
 // configured starts a webhook with a configuration of its own, which the API server also calls for the Deployments of the namespace.
 // It returns the configuration's file as well.
 func (n *namespace) configured(configuration string) (file string, webhook *handofftest.Webhook) {
@@ -41,7 +25,7 @@ func (n *namespace) configured(configuration string) (file string, webhook *hand
 			n.Error(err)
 		}
 	})
-	n.registered(hookOfNamespace, n.name, webhook)
+	n.registered(testdata("hook-of-namespace"), n.name, webhook)
 	return file, webhook
 }
 

@@ -14,57 +14,6 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// gizmoVersions is a CRD with two versions of different layouts: fields have different paths in the two versions, and .spec.shape
-// is a different field in each. Only .spec.note is the same in both.
-const gizmoVersions = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: gizmos.{group}}
-spec:
-  group: {group}
-  scope: Namespaced
-  names: {plural: gizmos, singular: gizmo, kind: Gizmo, listKind: GizmoList}
-  conversion:
-    strategy: Webhook
-    webhook: {conversionReviewVersions: [v1], clientConfig: {url: "{url}", caBundle: {ca}}}
-  versions:
-  - name: v1
-    served: true
-    storage: {storesV1}
-` + gizmoScale + `.spec.replicas}}
-` + gizmoSchema + `
-              replicas: {type: integer}
-              burst: {type: integer}
-              color: {type: string}
-              font: {type: string}
-              shape: {type: string}
-              outline: {type: string}
-              note: {type: string}
-  - name: v2
-    served: true
-    storage: {storesV2}
-` + gizmoScale + `.spec.scaling.replicas}}
-` + gizmoSchema + `
-              scaling: {type: object, properties: {replicas: {type: integer}, burst: {type: integer}}}
-              look: {type: object, properties: {color: {type: string}, font: {type: string}, shape: {type: string}}}
-              shape: {type: string}
-              note: {type: string}
-`
-
-// gizmoScale and gizmoSchema are the beginnings of a version's subresources, which end with the path of the scale field, and of
-// its schema, which ends with the properties of the spec.
-const (
-	gizmoScale  = `    subresources: {status: {}, scale: {statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector, specReplicasPath: `
-	gizmoSchema = `    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          status: {type: object, properties: {replicas: {type: integer}, selector: {type: string}}}
-          spec:
-            type: object
-            properties:`
-)
-
 // gizmoFields are the paths of a gizmo's fields in v1 and v2.
 func gizmoFields() [][2]string {
 	return [][2]string{

@@ -18,47 +18,6 @@ import (
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-// editedRules has a rule of each kind that depends on what the manifest has set last.
-const editedRules = `
-apiVersion: config.ownership-handoff.io/v1alpha1
-kind: HandoffConfiguration
-rules:
-- name: right-sizer
-  kinds: [{group: apps, kind: Deployment}]
-  fields: [".spec.template.spec.containers[*].resources"]
-  writers: [vpa]
-  edit: apply
-- name: images
-  kinds: [{group: apps, kind: Deployment}]
-  selector: {matchLabels: {images: anybody}}
-  fields: [".spec.template.spec.containers[*].image"]
-  writers: ["*"]
-- name: sleeper
-  kinds: [{group: apps, kind: Deployment}]
-  selector: {matchLabels: {sleeps: "yes"}}
-  fields: [.spec.replicas]
-  writers: [sleeper]
-  edit: apply
-- name: edited-weights
-  kinds: [{group: networking.istio.io, kind: VirtualService}]
-  selector: {matchLabels: {weights: edited}}
-  fields: [".spec.tcp[*].route[destination.host=*].weight"]
-  writers: [rollouts-controller]
-  edit: apply
-`
-
-// hookOutside calls a webhook for objects outside namespaces that have the mode label.
-const hookOutside = `
-- name: outside.appliers.test
-  clientConfig: {url: "{url}/mutate", caBundle: "{ca}"}
-  sideEffects: NoneOnDryRun
-  admissionReviewVersions: [v1]
-  objectSelector: {matchExpressions: [{key: ownership-handoff.io/mode, operator: NotIn, values: ["off"]}, {key: ownership-handoff.io/mode, operator: Exists}]}
-  rules:
-  - {apiGroups: [apiextensions.k8s.io], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [customresourcedefinitions]}
-  - {apiGroups: [rbac.authorization.k8s.io], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [clusterroles]}
-`
-
 // image and memory are the JSONPaths of fields of the container.
 const (
 	image  = ".spec.template.spec.containers[0].image"
@@ -73,14 +32,14 @@ func (n *namespace) withRules() {
 	cluster.ruled.once.Do(func() {
 		file := filepath.Join(cluster.Plane.Dir, "edited.yaml")
 		packs := "packs: [" + strings.Join(config.Packs(), ", ") + "]\n"
-		err := os.WriteFile(file, []byte(editedRules+packs), 0o600)
+		err := os.WriteFile(file, []byte(testdata("rules")+packs), 0o600)
 		if err == nil {
 			cluster.ruled.webhook, err = handofftest.Start(context.WithoutCancel(n.Context()), cluster.Plane, handofftest.Options{Config: file})
 		}
 		if err != nil {
 			n.Fatal(err)
 		}
-		n.registered(forAllKinds(strings.Replace(hookOfNamespace, `kubernetes.io/metadata.name: "{name}"`, "rules: edited", 1)), "edited", cluster.ruled.webhook)
+		n.registered(forAllKinds(strings.Replace(testdata("hook-of-namespace"), `kubernetes.io/metadata.name: "{name}"`, "rules: edited", 1)), "edited", cluster.ruled.webhook)
 	})
 	n.kubectl("label", "namespace", n.name, "rules=edited")
 	n.wantRules()
@@ -88,7 +47,7 @@ func (n *namespace) withRules() {
 
 // forAllKinds returns a webhook configuration for all objects, inside namespaces and outside.
 func forAllKinds(hook string) string {
-	return strings.NewReplacer("[apps]", `["*"]`, "[v1], op", `["*"], op`, "[deployments]", `["*"]`).Replace(hook) + hookOutside
+	return strings.NewReplacer("[apps]", `["*"]`, "[v1], op", `["*"], op`, "[deployments]", `["*"]`).Replace(hook) + testdata("hook-outside")
 }
 
 // wantRules waits until the API server calls a webhook with the rules.
@@ -156,7 +115,7 @@ func TestEditApplyAfterARestart(t *testing.T) {
 	t.Parallel()
 	var first *handofftest.Webhook
 	start := did(func(n *namespace) {
-		_, first = n.configured(editedRules)
+		_, first = n.configured(testdata("rules"))
 		n.wantRules()
 	})
 	play(t, map[string]scenario{"of the webhook": {steps: []step{

@@ -71,27 +71,6 @@ func TestLimitsBelowTheRequestsSetByAController(t *testing.T) {
 	}}})
 }
 
-// atLeastTwo is a policy that raises replicas to at least 2 in namespaces with a label.
-const atLeastTwo = `
-apiVersion: admissionregistration.k8s.io/{version}
-kind: MutatingAdmissionPolicy
-metadata: {name: e2e-at-least-two}
-spec:
-  reinvocationPolicy: IfNeeded
-  matchConstraints:
-    namespaceSelector: {matchLabels: {e2e-at-least: two}}
-    resourceRules: [{apiGroups: [apps], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [deployments]}]
-  matchConditions: [{name: fewer, expression: "object.spec.?replicas.orValue(0) < 2"}]
-  mutations:
-  - patchType: ApplyConfiguration
-    applyConfiguration: {expression: "Object{spec: Object.spec{replicas: 2}}"}
----
-apiVersion: admissionregistration.k8s.io/{version}
-kind: MutatingAdmissionPolicyBinding
-metadata: {name: e2e-at-least-two}
-spec: {policyName: e2e-at-least-two}
-`
-
 func TestAValueChangedByAPolicyIsNotRemovedFromTheManifest(t *testing.T) {
 	cluster.Plane.NeedMutatingPolicies(t)
 	t.Parallel()
@@ -99,7 +78,7 @@ func TestAValueChangedByAPolicyIsNotRemovedFromTheManifest(t *testing.T) {
 	n.apply(deployment("", "app:1"))
 	n.wantReplicas(1)
 	n.kubectl("label", "namespace", n.name, "e2e-at-least=two")
-	n.apply(strings.ReplaceAll(atLeastTwo, "{version}", cluster.Plane.PoliciesVersion()))
+	n.apply(strings.ReplaceAll(testdata("at-least-two"), "{version}", cluster.Plane.PoliciesVersion()))
 	t.Cleanup(func() {
 		n.run("", "delete", "mutatingadmissionpolicybinding,mutatingadmissionpolicy", "e2e-at-least-two")
 	})

@@ -23,26 +23,9 @@ func TestEveryBuiltInKindWithAScaleIsKept(t *testing.T) {
 	playBy(t, bothSides(), all)
 }
 
-// deploymentConfigs is the version of the kind of OpenShift, as far as it matters here. Its API server is an aggregated one, so no
-// CustomResourceDefinition declares the path of its scale, and replicas that a manifest drops are 0.
-const deploymentConfigs = `
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        x-kubernetes-preserve-unknown-fields: true
-        properties:
-          spec:
-            type: object
-            x-kubernetes-preserve-unknown-fields: true
-            properties: {replicas: {type: integer, default: 0}}
-`
-
 func TestADeploymentConfigIsKept(t *testing.T) {
 	t.Parallel()
-	(&namespace{T: t, name: "default"}).apply(objects.CRD("apps.openshift.io", "DeploymentConfig", deploymentConfigs))
+	(&namespace{T: t, name: "default"}).apply(objects.CRD("apps.openshift.io", "DeploymentConfig", testdata("deploymentconfigs")))
 	manifest := func(spec string) string {
 		return "apiVersion: apps.openshift.io/v1\nkind: DeploymentConfig\nmetadata: {name: web}\nspec: {" + spec + "}\n"
 	}
@@ -65,17 +48,6 @@ func TestADeploymentConfigIsKept(t *testing.T) {
 		applies(manifest("paused: true")).replicas(7),
 	}}})
 }
-
-// gadgets are the two versions of a CRD with a nested scale field without a default.
-const (
-	gadgets = `
-  - {name: v1, served: true, storage: true, ` + gadgetVersion + `}
-  - {name: v1beta1, served: true, storage: false, ` + gadgetVersion + `}
-`
-	gadgetVersion = `
-    subresources: {status: {}, scale: {specReplicasPath: .spec.pool.size, statusReplicasPath: .status.replicas, labelSelectorPath: .status.selector}},
-    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}`
-)
 
 func gadget(spec string) string {
 	return "apiVersion: e2e.example.com/v1\nkind: Gadget\nmetadata: {name: web}\nspec: " + spec + "\n"

@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -126,95 +125,16 @@ func TestARuleThroughAnotherServedVersion(t *testing.T) {
 func TestAPipelineBesideADeveloper(t *testing.T) {
 	t.Parallel()
 	const ci = "--field-manager=ci"
-	all := map[string]scenario{}
-	for sentence, next := range map[string]string{
-		"the pipeline's own image": "app:1", "the developer's image": "app:2", "a third image": "app:3",
-	} {
-		all[sentence] = scenario{steps: []step{
-			applies(deployment("3", "app:1"), ci),
-			autoscaledTo(7),
-			applies(deployment("3", "app:2")).replicas(7),
-			applies(deployment("3", next), ci).replicas(7),
-			applies(deployment("4", next), ci).replicas(7),
-			applies(deployment("", next), ci).replicas(7),
-		}}
-	}
-	all["the developer's image, applied before the autoscaler scales"] = scenario{steps: []step{
-		applies(deployment("3", "app:1"), ci),
-		applies(deployment("3", "app:2")),
-		autoscaledTo(7),
-		applies(deployment("3", "app:2"), ci).replicas(7).twice(),
-	}}
-	all["without an autoscaler, replicas dropped"] = scenario{steps: []step{
-		applies(deployment("3", "app:1"), ci),
-		applies(deployment("3", "app:2")),
-		runs("scale", "deployment", "web", "--replicas=7"),
-		applies(deployment("", "app:1"), ci).replicas(7),
-	}}
-	play(t, all)
-}
-
-// widgets are the versions of a CRD, of which the older one is without a scale subresource, and no conversion.
-const (
-	widgets = `
-  - name: v1
-    served: true
-    storage: true
-    subresources: {scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas}}
-` + widgetSchema + `
-  - name: v1alpha1
-    served: true
-    storage: false
-` + widgetSchema
-	widgetSchema = `
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec: {type: object, properties: {replicas: {type: integer}, other: {type: integer}}}
-          status: {type: object, properties: {replicas: {type: integer}}}
-`
-)
-
-func widget(version, spec string) string {
-	return "apiVersion: e2e.example.com/" + version + "\nkind: Widget\nmetadata: {name: web}\nspec: " + spec + "\n"
-}
-
-// widgetAutoscaledTo7 creates an autoscaler of Widget/web, and scales as it would.
-func widgetAutoscaledTo7() step {
-	return did(func(n *namespace) {
-		n.Helper()
-		n.must(n.run(idle("e2e.example.com/v1", "Widget"), "create", "-f", "-"))
-		n.known(true)
-		n.kubectl("scale", "widgets.v1.e2e.example.com", "web", "--replicas=7")
+	play(t, map[string]scenario{
+		"with an autoscaler": {steps: []step{
+			applies(deployment("3", "app:1"), ci), autoscaledTo(7), applies(deployment("3", "app:2")).replicas(7),
+			applies(deployment("3", "app:1"), ci).replicas(7), applies(deployment("4", "app:3"), ci).replicas(7),
+			applies(deployment("", "app:3"), ci).replicas(7),
+		}},
+		"without an autoscaler, replicas dropped": {steps: []step{
+			applies(deployment("3", "app:1"), ci), applies(deployment("3", "app:2")), scaled("7"), applies(deployment("", "app:1"), ci).replicas(7),
+		}},
 	})
-}
-
-// TestAnAppliedScaleField verifies that kubectl, and an applier that a list names, apply a manifest even if that sets only the
-// scale field.
-func TestAnAppliedScaleField(t *testing.T) {
-	t.Parallel()
-	withWidgets(t)
-	const kind = "widgets.v1.e2e.example.com"
-	only, more := widget("v1", "{replicas: 3}"), widget("v1", "{replicas: 3, other: 1}")
-	all := map[string]scenario{}
-	for _, manager := range []string{"kubectl", "kustomize-controller"} {
-		as := "--field-manager=" + manager
-		for sentence, before := range map[string][]step{
-			"has created the object": nil,
-			"beside another applier": {applies(more, "--field-manager=platform")},
-			"beside kubectl create":  {did(func(n *namespace) { n.must(n.run(widget("v1", "{other: 1}"), "create", "-f", "-")) })},
-		} {
-			all[manager+" "+sentence] = scenario{kind: kind, steps: append(before,
-				applies(only, as), widgetAutoscaledTo7(), applies(only, as).replicas(7),
-				applies(widget("v1", "{replicas: 4}"), as).replicas(7).twice(),
-			)}
-			steps := append(slices.Clone(before), applies(widget("v1", "{replicas: 8}"), as),
-				applies(widget("v1", "{other: 2}"), as).replicas(8))
-			all[manager+" "+sentence+", dropped without an autoscaler"] = scenario{kind: kind, steps: steps}
-		}
-	}
-	play(t, all, serverSide()...)
 }
 
 const (

@@ -29,7 +29,7 @@ type scenario struct {
 	kind  string
 	steps []step
 	mode  string
-	// ruled reports whether the webhook with editedRules is called as well.
+	// ruled reports whether the webhook with testdata/rules.yaml is called as well.
 	ruled bool
 }
 

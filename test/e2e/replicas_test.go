@@ -28,21 +28,11 @@ func startSelfSigned(n *namespace, replicas int) []*server {
 		s := startServer(n, cluster.Plane.Kubeconfig, "--self-signed", "--namespace="+n.name, "--webhook-configuration="+n.name, "--service=localhost")
 		servers = append(servers, s)
 		hooks.WriteString(strings.NewReplacer("{name}", n.name, "{number}", string(rune('a'+i)),
-			"{url}", strings.Replace(s.mutate, "127.0.0.1", "localhost", 1)).Replace(selfSignedHook))
+			"{url}", strings.Replace(s.mutate, "127.0.0.1", "localhost", 1)).Replace(testdata("self-signed-hook")))
 	}
 	n.apply(hooks.String())
 	return servers
 }
-
-const selfSignedHook = `
-- name: {number}.selfsigned.test
-  clientConfig: {url: "{url}"}
-  failurePolicy: Fail
-  sideEffects: NoneOnDryRun
-  admissionReviewVersions: [v1]
-  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: "{name}"}}
-  rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}]
-`
 
 // shared returns the data of the Secret, or nil if it does not exist.
 func (n *namespace) shared() map[string][]byte {

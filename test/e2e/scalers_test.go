@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	_ "embed"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,9 +8,6 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
-
-//go:embed testdata/scalers.yaml
-var scalerKinds string
 
 // scaleAs sets the replicas of the object web through /scale, as a scaler's controller does.
 func (n *namespace) scaleAs(manager string, replicas int32) {

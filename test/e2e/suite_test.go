@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"os"
@@ -19,6 +20,18 @@ import (
 
 const patience = 60 * time.Second
 
+//go:embed testdata
+var files embed.FS
+
+// testdata returns the text of testdata/NAME.yaml.
+func testdata(name string) string {
+	text, err := files.ReadFile("testdata/" + name + ".yaml")
+	if err != nil {
+		panic(err) // a mistake in this package
+	}
+	return string(text)
+}
+
 // kubeconfigVariable is the kubeconfig of a cluster in which the webhook is installed. If it is empty, the suite starts its own
 // control plane, and the webhook as a local process.
 const kubeconfigVariable = "E2E_KUBECONFIG"
@@ -34,7 +47,7 @@ var cluster struct {
 	client client.Client
 	reader *objects.Reader
 	crds   sync.Map // a sync.Once for each name
-	// ruled is a webhook with editedRules, for the namespaces with a label.
+	// ruled is a webhook with testdata/rules.yaml, for the namespaces with a label.
 	ruled struct {
 		once    sync.Once
 		webhook *handofftest.Webhook
@@ -127,7 +140,7 @@ func withCRDs(t *testing.T, manifest string, names ...string) {
 
 func withScalers(t *testing.T) {
 	t.Helper()
-	withCRDs(t, scalerKinds, "crd/scaledobjects.keda.sh", "crd/rollouts.argoproj.io", "crd/canaries.flagger.app", "crd/machinedeployments.cluster.x-k8s.io")
+	withCRDs(t, testdata("scalers"), "crd/scaledobjects.keda.sh", "crd/rollouts.argoproj.io", "crd/canaries.flagger.app", "crd/machinedeployments.cluster.x-k8s.io")
 }
 
 func withVirtualServices(t *testing.T) {
@@ -137,12 +150,7 @@ func withVirtualServices(t *testing.T) {
 
 func withGadgets(t *testing.T) {
 	t.Helper()
-	withCRDs(t, objects.CRD("e2e.example.com", "Gadget", gadgets), "crd/gadgets.e2e.example.com")
-}
-
-func withWidgets(t *testing.T) {
-	t.Helper()
-	withCRDs(t, objects.CRD("e2e.example.com", "Widget", widgets), "crd/widgets.e2e.example.com")
+	withCRDs(t, objects.CRD("e2e.example.com", "Gadget", testdata("gadgets")), "crd/gadgets.e2e.example.com")
 }
 
 // localOnly skips a test that starts its own webhooks, if the suite runs against a cluster that could not reach them.

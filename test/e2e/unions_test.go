@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"cmp"
-	_ "embed"
 	"fmt"
 	"regexp"
 	"slices"
@@ -13,9 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 )
-
-//go:embed testdata/unions.yaml
-var unionsFile []byte
 
 // unionTable is testdata/unions.yaml, which explains its fields.
 type unionTable struct {
@@ -34,7 +30,7 @@ type union struct {
 
 func unions(t *testing.T) (table unionTable) {
 	t.Helper()
-	if err := yaml.UnmarshalStrict(unionsFile, &table); err != nil {
+	if err := yaml.UnmarshalStrict([]byte(testdata("unions")), &table); err != nil {
 		t.Fatal(err)
 	}
 	return table

@@ -315,23 +315,3 @@ func TestUnitsThatTheAPIServerWouldRefuse(t *testing.T) {
 		})
 	}
 }
-
-// TestStringData verifies that the manifest wins with it, and that dropping it removes nothing, as without handoff.
-func TestStringData(t *testing.T) {
-	t.Parallel()
-	play(t, map[string]scenario{"a key that is dropped": {kind: "secret", steps: []step{
-		applies(data("Secret", "data: {b: MQ==}\nstringData: {a: '1'}\n")),
-		applies(data("Secret", "data: {b: MQ==}\n")).value(".data.a", "MQ==").warns(),
-		patchedBy("kubectl-patch", `{"data":{"a":"Mg=="}}`),
-		applies(data("Secret", "data: {b: Mw==}\n")).value(".data.a", "Mg=="),
-	}}, "a key that is dropped with the value that stringData set": {kind: "secret", steps: []step{
-		applies(data("Secret", "data: {b: MQ==}\nstringData: {a: '1'}\n")),
-		patchedBy("kubectl-patch", `{"data":{"a":"Mg=="}}`),
-		patchedBy("kubectl-patch", `{"data":{"a":"MQ=="}}`),
-		applies(data("Secret", "data: {b: MQ==}\n")).value(".data.a", "MQ==").warns(),
-	}}, "a key that moves to it": {kind: "secret", steps: []step{
-		applies(data("Secret", "data: {a: MQ==, b: MQ==}\n")),
-		patchedBy("kubectl-patch", `{"data":{"a":"Mg=="}}`),
-		applies(data("Secret", "data: {b: MQ==}\nstringData: {a: '3'}\n")).value(".data.a", "Mw=="),
-	}}})
-}

@@ -26,7 +26,7 @@ func withGizmos(t *testing.T, stored string) gizmos {
 	c := gizmos{"stores-" + stored + ".e2e.example.com"}
 	n := &namespace{T: t, name: "default"}
 	n.apply(strings.NewReplacer("{group}", c.group, "{url}", url, "{ca}", ca, "{storesV1}", strconv.FormatBool(stored == "v1"),
-		"{storesV2}", strconv.FormatBool(stored == "v2")).Replace(gizmoVersions))
+		"{storesV2}", strconv.FormatBool(stored == "v2")).Replace(testdata("gizmos")))
 	t.Cleanup(func() { // before the conversion webhook stops: deleting the CRD deletes its objects
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()

@@ -46,24 +46,11 @@ func TestThreeMeaningsOfZero(t *testing.T) {
 	})
 }
 
-// elastic scales the object web to the value of its external metric: to 0 as well.
-const elastic = `
-apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
-metadata: {name: web}
-spec:
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
-  minReplicas: 0
-  maxReplicas: 20
-  metrics:
-  - {type: External, external: {metric: {name: queue}, target: {type: AverageValue, averageValue: "1"}}}
-`
-
 // informed waits until handoff has read all autoscalers of the namespace as they are now: a watch delivers them in order, and the
 // first apply of a Deployment starts at the count of an autoscaler that is created now.
 func (n *namespace) informed() {
 	n.Helper()
-	n.must(n.run(strings.NewReplacer("minReplicas: 0", "minReplicas: 7", "name: web", "name: marker").Replace(elastic), "create", "-f", "-"))
+	n.must(n.run(strings.NewReplacer("minReplicas: 0", "minReplicas: 7", "name: web", "name: marker").Replace(testdata("elastic")), "create", "-f", "-"))
 	n.eventually("handoff knows of the last autoscaler", func() bool {
 		marker := strings.Replace(deployment("3", "app:1"), "name: web", "name: marker", 1)
 		return n.apply(marker, "--dry-run=server", "-o", "jsonpath={.spec.replicas}").stdout == "7"
@@ -88,7 +75,7 @@ func TestThreeMeaningsOfZeroOfAnAutoscalerThatScalesToZero(t *testing.T) {
 	}
 	const condition = `.status.conditions[?(@.type=="ScaledToZero")].status`
 	off := status(`.status.conditions[?(@.type=="ScalingActive")].reason`, "ScalingDisabled")
-	starts := []step{measured(5), applies(deployment("3", "app:1")), writes(elastic, "create"), scalesTo(5)}
+	starts := []step{measured(5), applies(deployment("3", "app:1")), writes(testdata("elastic"), "create"), scalesTo(5)}
 	kept := applies(deployment("3", "app:2")).warns(keptReplicas(0, hpa)...).replicas(0)
 	if !cluster.Plane.Since(36) {
 		play(t, map[string]scenario{
@@ -105,7 +92,7 @@ func TestThreeMeaningsOfZeroOfAnAutoscalerThatScalesToZero(t *testing.T) {
 			applies(deployment("3", "app:2")).warns(offAtZero).replicas(0), scaled("1"), scalesTo(5))},
 	})
 	playBy(t, bothSides(), map[string]scenario{"the manifest has switched it off, and on again": {steps: []step{
-		measured(5), applies(deployment("0", "app:1")), writes(elastic, "create"), off, did((*namespace).informed),
+		measured(5), applies(deployment("0", "app:1")), writes(testdata("elastic"), "create"), off, did((*namespace).informed),
 		applies(deployment("0", "app:2")).replicas(0), applies(deployment("3", "app:2")).warns(), scalesTo(5), knows(true),
 		applies(deployment("0", "app:2")).replicas(5), // as any other number in a manifest
 	}}})

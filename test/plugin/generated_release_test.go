@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -89,16 +88,17 @@ func (s scenario) changeByHand() {
 	}
 }
 
-func TestGeneratedReleasesSurviveAndRefusalsAreCorrect(t *testing.T) {
+// TestGeneratedReleasesSurvive releases a random field of a random object, and applies the manifest without it. TestReleaseRefusalsAreOneLine
+// has the reasons of refusals.
+func TestGeneratedReleasesSurvive(t *testing.T) {
 	seed := seedOf(t)
 	yard := newYard(t, "generated")
 	released, refused := 0, map[string]int{}
 	for n := range generate.releases {
 		s := newScenario(t, seed, n, yard)
-		switch why := s.release(); why {
-		case "":
+		if why := s.release(); why == "" {
 			released++
-		default:
+		} else {
 			refused[why]++
 		}
 		if t.Failed() {
@@ -124,28 +124,10 @@ func (s scenario) release() string {
 	}
 	live := s.live()
 	said := handoff(s.T, cluster.controlPlane.Kubeconfig, "release "+s.target()+" "+field+" -n "+s.yard)
-	without, err := json.Marshal(manifest)
-	if err != nil {
-		s.Fatal(err)
-	}
-	declared := jsontree.Valid(without)
-	declared.Cut(pathOf(s.T, field), neverEmptied)
-	without = declared.Remaining()
 	if !strings.Contains(said, "[exit code 0]") {
-		return s.isTrue(said, field, before, without, live)
+		return s.reason(said)
 	}
 	after := removeAdvised(s.T, said, field, text)
-	var got, want any
-	if err := yaml.Unmarshal(after, &got); err != nil {
-		s.Fatalf("%s: %v\n%s\nof\n%s", said, err, after, text)
-	}
-	if err := json.Unmarshal(without, &want); err != nil {
-		s.Fatal(err)
-	}
-	if diff := cmp.Diff(pruned(want), pruned(got)); diff != "" {
-		s.Errorf("%s\nthe manifest without it (-want +got):\n%s\nof\n%s", said, diff, text)
-		return ""
-	}
 	apply := strings.Replace(s.apply, "--server-side", "--server-side --force-conflicts", 1) // the user's change conflicts
 	s.play(apply, "after", string(after))
 	if was, is := live.Value(pathOf(s.T, field)), s.live().Value(pathOf(s.T, field)); !bytes.Equal(was, is) && !sameValue(was, is) {
@@ -157,36 +139,6 @@ func (s scenario) release() string {
 func sameValue(a, b []byte) bool {
 	var x, y any
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && cmp.Equal(x, y)
-}
-
-// pruned returns a value without empty parts.
-func pruned(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		o := map[string]any{}
-		for name, part := range v {
-			if part = pruned(part); part != nil {
-				o[name] = part
-			}
-		}
-		if len(o) > 0 {
-			return o
-		}
-		return nil
-	case []any:
-		l := []any{}
-		for _, part := range v {
-			if part = pruned(part); part != nil {
-				l = append(l, part)
-			}
-		}
-		if len(l) > 0 {
-			return l
-		}
-		return nil
-	default:
-		return v
-	}
 }
 
 // field returns a random field that the manifest declares, or an ancestor of one.
@@ -226,58 +178,15 @@ func (s scenario) field(manifest object) string {
 	return fields[s.generator.random.IntN(len(fields))]
 }
 
-// isDefault reports whether the API server defaults a field to the same value when the field is removed.
-func (s scenario) isDefault(field string, live ownership.Object) bool {
+// reason returns the part of a refusal that says why.
+func (s scenario) reason(said string) string {
 	s.Helper()
-	pointer, _ := live.Pointer(pathOf(s.T, field))
-	text, err := kubectl("patch", s.target(), "-n", s.yard, "--type=json", "--dry-run=server", "-o", "json",
-		"-p", fmt.Sprintf(`[{"op":"remove","path":%q}]`, pointer))
-	if err != nil {
-		return false
-	}
-	_, text, _ = strings.Cut("\n"+text, "\n{") // after warnings of the API server
-	without, err := ownership.ParseObject([]byte("{" + text))
-	return err == nil && sameValue(live.Value(pathOf(s.T, field)), without.Value(pathOf(s.T, field)))
-}
-
-// isTrue verifies the reason of a refusal, and returns its kind.
-func (s scenario) isTrue(said, field, before string, without []byte, live ownership.Object) string {
-	s.Helper()
-	switch {
-	case strings.Contains(said, "cannot be applied"):
-		if output, err := kubectl(append(strings.Fields(s.apply+before), "-n", s.yard, "--dry-run=server")...); err == nil {
-			s.Errorf("%s\nkubectl applies it: %s", said, output)
-		}
-		return "cannot be applied"
-	case strings.Contains(said, "would still change it") && s.isDefault(field, live):
-		return "would be deleted and defaulted to the same value" // release does not know defaults
-	case strings.Contains(said, "would still change it"):
-		reduced, _ := s.write("reduced", string(without))
-		for _, step := range []string{"apply set-last-applied -f ", "apply -f "} {
-			if _, err := kubectl(append(strings.Fields(step+reduced), "-n", s.yard)...); err != nil {
-				return "would still change it: rejected"
-			}
-		}
-		if is := s.live().Value(pathOf(s.T, field)); sameValue(live.Value(pathOf(s.T, field)), is) {
-			s.Errorf("%s\nby hand, the value stays %s", said, is)
-		}
-		return "would still change it"
-	case strings.Contains(said, "would not create the object"):
-		created := strings.Replace(string(without), `"name":"`+s.name+`"`, `"name":"`+s.name+`-new"`, 1)
-		file, _ := s.write("new", created)
-		if output, err := kubectl("create", "-f", file, "-n", s.yard, "--dry-run=server"); err == nil {
-			s.Errorf("%s\nkubectl creates it: %s", said, output)
-		}
-		return "would not be created"
-	}
-	if strings.Contains(said, "no manifest is recorded, ") && strings.Contains(s.apply, "--server-side") {
-		return "no manifest is recorded" // a user has taken over all fields that it managed
-	}
-	for _, sort := range []string{
-		"identifies the object", "is a key of its list element", "list without keys", "is part of", "or record what was applied",
+	for _, why := range []string{
+		"cannot be applied", "would still change it", "would not create the object", "no manifest is recorded, ", "identifies the object",
+		"is a key of its list element", "list without keys", "is part of", "or record what was applied",
 	} {
-		if strings.Contains(said, sort) {
-			return sort
+		if strings.Contains(said, why) {
+			return why
 		}
 	}
 	s.Errorf("refused for another reason:\n%s", said)

@@ -14,25 +14,6 @@ const (
 	another = "hunter-other-hunter"
 )
 
-// quoting is a policy that quotes a Secret's contents in its errors and warnings.
-const quoting = `
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: quoting}
-spec:
-  matchConstraints:
-    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [secrets]}]
-    namespaceSelector: {matchLabels: {quoting: "ACTION"}}
-  validations:
-  - expression: "false"
-    messageExpression: "'it holds ' + string(object.data.token) + ' and ' + object.metadata.annotations['example.com/copy']"
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: quoting}
-spec: {policyName: quoting, validationActions: [ACTION]}
-`
-
 // secretOf returns the manifest of a Secret with an optional field.
 func secretOf(annotations, field string) string {
 	return "apiVersion: v1\nkind: Secret\nmetadata: {name: token" + annotations + "}\n" + field + "\n"
@@ -98,7 +79,7 @@ func TestNoOutputContainsSecretValues(t *testing.T) {
 			case "immutable":
 				play(t, "patch secret token -n "+yard+` -p {"immutable":true}`)
 			case "Deny", "Warn":
-				quote(t, yard, how, file("policy-"+how, strings.ReplaceAll(quoting, "ACTION", how)))
+				quote(t, yard, how, file("policy-"+how, strings.ReplaceAll(testdata(t, "quoting"), "ACTION", how)))
 			}
 			for name, text := range manifests {
 				manifest := file(name, text)

@@ -21,26 +21,9 @@ import (
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
-const bow = `# The front of the shop.
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: NAME
-  annotations: {round: "ROUND"}
-spec:
-  # What it starts with.
-  replicas: REPLICAS # enough
-  selector: {matchLabels: {app: NAME}}
-  template:
-    metadata: {labels: {app: NAME}}
-    spec:
-      containers:
-      - image: registry.invalid/web
-        name: app
-`
-
-func bowManifest(replicas string, round int) string {
-	return strings.NewReplacer("NAME", "web", "REPLICAS", replicas, "ROUND", strconv.Itoa(round)).Replace(bow)
+func bowManifest(t *testing.T, replicas string, round int) string {
+	t.Helper()
+	return strings.NewReplacer("NAME", "web", "REPLICAS", replicas, "ROUND", strconv.Itoa(round)).Replace(testdata(t, "bow"))
 }
 
 // autoscaleTo creates an autoscaler with a minimum of replicas, and waits until it has set them.
@@ -94,15 +77,15 @@ func TestStripKeepsTheAutoscalersReplicas(t *testing.T) {
 		// fails is a manifest whose apply fails, or results in other replicas.
 		fails string
 	}{
-		"server-side, scaled":     {serverSide, "7", false, bowManifest("3", 9)},
-		"server-side, not scaled": {serverSide, "3", false, without(bowManifest("3", 9))},
-		"client-side, not scaled": {clientSide, "3", false, without(bowManifest("3", 9))},
-		"server-side, released":   {serverSide, "3", true, bowManifest("5", 9)},
-		"client-side, released":   {clientSide, "3", true, bowManifest("5", 9)},
+		"server-side, scaled":     {serverSide, "7", false, bowManifest(t, "3", 9)},
+		"server-side, not scaled": {serverSide, "3", false, without(bowManifest(t, "3", 9))},
+		"client-side, not scaled": {clientSide, "3", false, without(bowManifest(t, "3", 9))},
+		"server-side, released":   {serverSide, "3", true, bowManifest(t, "5", 9)},
+		"client-side, released":   {clientSide, "3", true, bowManifest(t, "5", 9)},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			ns := newYard(t, "strip")
-			if _, err := appliedText(t, bowManifest("3", 0), c.mode, "-n", ns); err != nil {
+			if _, err := appliedText(t, bowManifest(t, "3", 0), c.mode, "-n", ns); err != nil {
 				t.Fatal(err)
 			}
 			autoscaleTo(t, ns, "web", c.scaled)
@@ -115,8 +98,8 @@ func TestStripKeepsTheAutoscalersReplicas(t *testing.T) {
 				t.Fatalf("without strip, %s replicas: this test shows nothing", replicas)
 			}
 			for round, replicas := range []string{"3", "5", "2", "3"} {
-				manifest := bowManifest(replicas, round)
-				want := bowManifest("3", round)
+				manifest := bowManifest(t, replicas, round)
+				want := bowManifest(t, "3", round)
 				if c.release || c.scaled != "3" {
 					want = without(manifest)
 				}
@@ -162,7 +145,7 @@ func TestStripAsPostRendererOfHelm3(t *testing.T) {
 	helm := func(round int, args ...string) string {
 		t.Helper()
 		for file, text := range map[string]string{
-			"Chart.yaml": "apiVersion: v2\nname: web\nversion: 0.1.0\n", "templates/web.yaml": bowManifest("3", round),
+			"Chart.yaml": "apiVersion: v2\nname: web\nversion: 0.1.0\n", "templates/web.yaml": bowManifest(t, "3", round),
 		} {
 			path := filepath.Join(chart, file)
 			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -201,14 +184,14 @@ func TestStripAsPostRendererOfHelm3(t *testing.T) {
 
 func TestStripAsFunctionOfKustomize(t *testing.T) {
 	ns := newYard(t, "strip")
-	if _, err := appliedText(t, bowManifest("3", 0), "--server-side", "-n", ns); err != nil {
+	if _, err := appliedText(t, bowManifest(t, "3", 0), "--server-side", "-n", ns); err != nil {
 		t.Fatal(err)
 	}
 	autoscaleTo(t, ns, "web", "7")
 	script := stripProgram(t, "")
 	dir := filepath.Dir(script)
 	for file, text := range map[string]string{
-		"web.yaml":           bowManifest("3", 1),
+		"web.yaml":           bowManifest(t, "3", 1),
 		"kustomization.yaml": "namespace: " + ns + "\nresources: [web.yaml]\ntransformers: [strip.yaml]\n",
 		"strip.yaml": "apiVersion: ownership-handoff.io/v1\nkind: Strip\nmetadata:\n  name: strip\n  annotations:\n" +
 			"    config.kubernetes.io/function: |\n      exec: {path: ./strip.sh}\n",

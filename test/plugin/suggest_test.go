@@ -2,47 +2,14 @@ package plugin_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// bakery are objects of a namespace without handoff, of which a controller changes some.
-const bakery = `
-{apiVersion: v1, kind: Namespace, metadata: {name: bakery}}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: oven, namespace: bakery}
-spec:
-  replicas: 0
-  selector: {matchLabels: {app: oven}}
-  template:
-    metadata: {labels: {app: oven}}
-    spec:
-      containers:
-      - {name: app, image: "registry.invalid/oven:1"}
-      - {name: side, image: "registry.invalid/side:1"}
----
-{apiVersion: v1, kind: Secret, metadata: {name: webhook, namespace: bakery}, data: {tls.crt: "", tls.key: ""}}
----
-{apiVersion: v1, kind: Service, metadata: {name: oven, namespace: bakery}, spec: {selector: {app: oven}, ports: [{port: 80}]}}
-`
-
-// asleep is an object of the namespace that is applied server-side.
-const asleep = `{apiVersion: batch/v1, kind: CronJob, metadata: {name: bake, namespace: bakery}, spec: {schedule: "0 0 1 1 *", suspend: false,
-  jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: registry.invalid/oven:1}]}}}}}}`
-
 // TestRulesSuggestPacks verifies that only the packs are suggested whose writers own fields of what has been applied.
 func TestRulesSuggestPacks(t *testing.T) {
-	for _, manifest := range []struct{ text, args string }{{bakery, ""}, {asleep, "--server-side --field-manager=flux"}} {
-		apply := exec.Command(cluster.controlPlane.Kubectl, append([]string{"apply", "-f", "-"}, strings.Fields(manifest.args)...)...)
-		apply.Stdin = strings.NewReader(manifest.text)
-		if output, err := apply.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, output)
-		}
-	}
+	play(t, "apply -f testdata/bakery.yaml", "apply --server-side --field-manager=flux -f testdata/asleep.yaml")
 	t.Cleanup(func() { play(t, "delete namespace bakery") })
 	for _, step := range []string{
 		"set image deployment/oven app=registry.invalid/oven:2 side=registry.invalid/side:2 --field-manager=keel",

@@ -295,28 +295,10 @@ var (
 	base64d  = regexp.MustCompile(`^[A-Za-z]{2}==$`)
 )
 
-// alternatives returns the valid values of a field with restricted values.
-func alternatives(name string) []any {
-	all := map[string][]any{
-		"path": {"/p"}, "scheme": {"HTTP", "HTTPS"}, "imagePullPolicy": {"Always", "Never"}, "dnsPolicy": {"Default", "ClusterFirst"},
-		"note": {"no", "p"}, "minReadySeconds": {int64(290), int64(7)}, "big": {strings.Repeat("z", 900_000)}, "hostPort": {int64(80), int64(81)},
-		"recursiveReadOnly": {"Disabled", "Enabled"}, "container.apparmor.security.beta.kubernetes.io~a": {"unconfined", "runtime/default"},
-		"whenUnsatisfiable": {"DoNotSchedule", "ScheduleAnyway"}, "terminationMessagePolicy": {"File", "FallbackToLogsOnError"},
-		"fieldPath": {"metadata.namespace", "spec.nodeName"}, "concurrencyPolicy": {"Forbid", "Replace"}, "schedule": {"0 9 1 1 *"},
-		"whenDeleted": {"Retain", "Delete"}, "whenScaled": {"Retain", "Delete"}, "timeZone": {"Asia/Tokyo"}, "effect": {"NoExecute"},
-		"selectPolicy": {"Max", "Min", "Disabled"}, "restartPolicy": {"Never", "OnFailure", "Always"}, "protocol": {"TCP", "UDP"},
-		"operator": {"Exists"}, "type": {"RollingUpdate", "OnDelete", "Recreate", "RuntimeDefault", "NodePort", "ClusterIP", "LoadBalancer"},
-		"internalTrafficPolicy": {"Local"}, "externalTrafficPolicy": {"Local"}, "sessionAffinity": {"ClientIP"}, "externalName": {"example.net"},
-		"completionMode": {"Indexed"}, "unhealthyPodEvictionPolicy": {"AlwaysAllow"}, "image": {"a:9"}, "loadBalancerIP": {"192.0.2.8"},
-		"one": {"eA==", "x"}, "two": {"eQ==", "y"}, "podReplacementPolicy": {"Failed"}, "targetPort": {int64(9090)}, "subPathExpr": {"$(BAR)"},
-	}
-	return all[name]
-}
-
 // otherValue returns another value for a field, which is valid for most fields.
 func (g *generator) otherValue(at string, value any) any {
 	name := at[strings.LastIndexByte(at, '/')+1:]
-	if choices := alternatives(name); choices != nil && g.chance(90) {
+	if choices := cluster.alternatives[name]; choices != nil && g.chance(90) {
 		return pick(g.random, choices)
 	}
 	switch v := value.(type) {

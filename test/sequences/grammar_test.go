@@ -163,13 +163,14 @@ func (k *kind) completed(m manifest) manifest {
 	return all
 }
 
-// readGrammar returns all kinds and scenarios. It panics on an error, which is a mistake in the grammar.
-func readGrammar() ([]*kind, []scenario) {
+// readGrammar returns all kinds, scenarios and alternatives. It panics on an error, which is a mistake in the grammar.
+func readGrammar() ([]*kind, []scenario, map[string][]any) {
 	var all struct {
-		All       part       `json:"all"`
-		Pods      part       `json:"pods"`
-		Kinds     []*kind    `json:"kinds"`
-		Scenarios []scenario `json:"scenarios"`
+		All          part             `json:"all"`
+		Pods         part             `json:"pods"`
+		Kinds        []*kind          `json:"kinds"`
+		Scenarios    []scenario       `json:"scenarios"`
+		Alternatives map[string][]any `json:"alternatives"`
 	}
 	decode(grammarFile, &all)
 	for _, k := range all.Kinds {
@@ -191,7 +192,12 @@ func readGrammar() ([]*kind, []scenario) {
 			k.ruled = append(k.ruled, ledger.Pattern(rule))
 		}
 	}
-	return all.Kinds, all.Scenarios
+	for name, values := range all.Alternatives {
+		for i := range values {
+			all.Alternatives[name][i] = expanded(values[i])
+		}
+	}
+	return all.Kinds, all.Scenarios, all.Alternatives
 }
 
 // newChoices returns the choices of a line of the grammar.

@@ -8,6 +8,7 @@ package sequences_test
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -42,6 +43,13 @@ var (
 	webhookFlag   = flag.String("webhook", "", "the webhook's binary (default bin/handoff-webhook)")
 )
 
+var (
+	//go:embed testdata/widgets.yaml
+	widgets string
+	//go:embed testdata/policy.yaml
+	policy string
+)
+
 var cluster struct {
 	controlPlane *controlplane.ControlPlane
 	webhook      *handofftest.Webhook
@@ -49,6 +57,7 @@ var cluster struct {
 	reader       ledger.Reader
 	kinds        []*kind
 	scenarios    []scenario
+	alternatives map[string][]any // other values of fields whose values are restricted
 }
 
 // TestMain starts a control plane without controllers, so that nothing else writes between two writes of a sequence.
@@ -69,14 +78,14 @@ func TestMain(m *testing.M) {
 // prepare creates the namespaces before it starts the webhook, so that the webhook knows them when it is ready.
 func prepare(ctx context.Context, started *controlplane.ControlPlane) (err error) {
 	cluster.controlPlane, cluster.reader = started, ledger.NewReader()
-	cluster.kinds, cluster.scenarios = readGrammar()
+	cluster.kinds, cluster.scenarios, cluster.alternatives = readGrammar()
 	config := rest.CopyConfig(started.Config)
 	config.QPS = -1
 	config.WarningHandlerWithContext = objects.Warnings{}
 	if cluster.client, err = client.New(config, client.Options{}); err != nil {
 		return fmt.Errorf("creating a client: %w", err)
 	}
-	for _, text := range []string{objects.CRD("sequences.example.com", "Widget", widgets), policy, binding} {
+	for _, text := range append(strings.Split(policy, "---\n"), objects.CRD("sequences.example.com", "Widget", widgets)) {
 		object := &unstructured.Unstructured{}
 		decode([]byte(text), &object.Object)
 		if err := cluster.client.Create(ctx, object); err != nil {
@@ -154,42 +163,3 @@ func webhookOptions(dir string) (handofftest.Options, error) {
 		os.WriteFile(options.Config, []byte(rules.String()), 0o600),
 	)
 }
-
-// widgets are the versions of a custom resource with a scale subresource in only one of two versions.
-const (
-	widgets = `
-  - {name: v1, served: true, storage: false, schema: &schema {openAPIV3Schema: {type: object, properties: {
-      status: {type: object, properties: {replicas: {type: integer}}},
-      spec: {type: object, properties: {
-        replicas: {type: integer, nullable: true}, size: {type: integer}, color: {type: string}, paused: {type: boolean},
-        tags: {type: array, items: {type: string}}, options: {type: object, additionalProperties: {type: string}},
-        config: {type: object, additionalProperties: {type: object, additionalProperties: {type: string}}},
-        zones: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [zone, tier], items: {
-          type: object, required: [zone, tier], properties: {zone: {type: string}, tier: {type: integer}, weight: {type: integer}}}},
-        parts: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {
-          type: object, required: [name], properties: {name: {type: string}, weight: {type: integer}}}}}}}}}}
-  - {name: v2, served: true, storage: true, schema: *schema,
-     subresources: {status: {}, scale: {specReplicasPath: .spec.replicas, statusReplicasPath: .status.replicas}}}
-`
-	// policy denies manifests what it allows users.
-	policy = `
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: sequences}
-spec:
-  failurePolicy: Fail
-  matchConstraints:
-    resourceRules: [{apiGroups: ["*"], apiVersions: ["*"], operations: [CREATE, UPDATE], resources: ["*"]}]
-  matchConditions:
-  - {name: applies, expression: "request.?options.?fieldManager.orValue('') in ['kubectl-client-side-apply', 'kubectl', 'helm']"}
-  validations:
-  - {expression: "object.metadata.?annotations[?'note'].orValue('') != 'no'", message: the annotation note is not allowed}
-  - {expression: "int(object.?spec.?minReadySeconds.orValue(0)) < 250", message: minReadySeconds is too long}
-`
-	binding = `
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: sequences}
-spec: {policyName: sequences, validationActions: [Deny]}
-`
-)
