@@ -41,7 +41,7 @@ func syncers() []syncer {
 		{"Flux", "kustomize-controller", each(flux)},
 		{"Helm 3", "terraform-provider-helm_v3.0.2_x5", each(helm3)},
 		{"Ansible", "OpenAPI-Generator", each(ansible)},
-		{"replace", "argocd-application-controller", each(replace)},
+		{"replace", "helm", each(replace)},
 	}
 }
 
@@ -78,7 +78,7 @@ func each(s applyFunc) func(*namespace, string, []*unstructured.Unstructured, []
 	}
 }
 
-// replace is what Argo CD does with Replace=true (ReplaceResource in gitops-engine): kubectl replace, without last-applied.
+// replace is what Helm does with --force: it replaces the object, without last-applied.
 func replace(n *namespace, manager string, before, manifest *unstructured.Unstructured) (o *unstructured.Unstructured, err error) {
 	if before == nil {
 		return n.created(manager, manifest)
