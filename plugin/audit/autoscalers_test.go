@@ -77,6 +77,10 @@ func TestAutoscalerRisks(t *testing.T) {
 			[]string{scaledObjectOf("nodes", `{"scaleTargetRef":{"kind":"DaemonSet","name":"agent"}}`)},
 			"no-target | .spec.scaleTargetRef | no daemonset.apps/agent | nothing: no such kind with a scale subresource |  | ", "",
 		},
+		"a HorizontalPodAutoscaler whose reference cannot be read": {
+			[]string{web, ofWeb("web"), hpa("odd", "a/b/c", "Deployment", "web", "")},
+			"no-target | .spec.scaleTargetRef | the reference has a malformed apiVersion | nothing: no valid reference |  | ", "",
+		},
 		"a ScaledObject without a reference": {
 			[]string{web, ofWeb("web"), scaledObjectOf("none", `{}`)},
 			"no-target | .spec.scaleTargetRef | the reference is missing | nothing: no valid reference |  | ", "",

@@ -71,11 +71,6 @@ func TestSentences(t *testing.T) {
 			"spec.replicas", "`.spec.replicas` is 9: a user set it with an imperative command (`kubectl`) through /scale at 2026-01-02T03:04:05Z; " +
 				"the last-applied manifest sets 3; an apply would set 3",
 		},
-		"the manifest": {
-			subject(t, lastApplied, `{"paused":true}`, clientSide),
-			"spec.paused", "`.spec.paused` is true: the manifest set it (`kubectl-client-side-apply`); the last-applied manifest sets the same value; " +
-				"an apply without the field would delete it",
-		},
 		"a null in the manifest": {
 			subject(t, lastApplied, `{"mood":"good"}`, clientSide, entry("someone", "Update", "", "mood")),
 			"spec.mood", "`.spec.mood` is \"good\": `someone`, a manager that the configuration does not list, set it at 2026-01-02T03:04:05Z; " +
@@ -85,12 +80,6 @@ func TestSentences(t *testing.T) {
 			subject(t, "", `{"mood":"good"}`, entry("a", "Apply", "", "mood"), entry("b", "Apply", "", "mood")),
 			"spec.mood", "`.spec.mood` is \"good\": the manifest set it (`a`) at 2026-01-02T03:04:05Z; " +
 				"an apply without the field would not delete it, because other managers also manage it",
-		},
-		"an autoscaler after a server-side apply that may set the field": {
-			autoscaled(subject(t, "", `{"paused":true,"replicas":9}`, entry("kubectl", "Apply", "", "paused"), scaledAt(""))),
-			"spec.replicas", "`.spec.replicas` is 9: HorizontalPodAutoscaler `web` set it through /scale; whether the manifest of `kubectl` sets it " +
-				"is not recorded: another manager has set it since; " +
-				"an apply that sets another value would conflict, and with --force-conflicts would set it (handoff: keeps 9)",
 		},
 		"a user before a server-side apply that does not set the field": {
 			subject(t, "", `{"paused":true,"mood":"good"}`, strings.Replace(entry("kubectl", "Apply", "", "paused"), "T03", "T04", 1),
@@ -144,11 +133,6 @@ func scaledBy(s source.Subject, scaler string) source.Subject {
 func scaled(s source.Subject, at string) source.Subject {
 	s.Scaled = at
 	return s
-}
-
-// scaledAt returns the managedFields entry of a HorizontalPodAutoscaler.
-func scaledAt(time string) string {
-	return strings.Replace(entry("kube-controller-manager", "Update", "scale", "replicas"), "2026-01-02T03:04:05Z", time, 1)
 }
 
 func TestTextParsesAsPattern(t *testing.T) {

@@ -18,9 +18,10 @@ const HandoverManager = "ownership-handoff"
 // Sentences writes why the fields have their values: one sentence for each field, or for each subtree with a single owner.
 // Each begins with the prefix.
 func (e Explanation) Sentences(w io.Writer, prefix string, chosen func(ownership.Owner) bool) error {
-	var lines []string
-	for _, fold := range e.folds(chosen) {
-		lines = append(lines, prefix+strings.Join(e.sentence(&fold), "; "))
+	folds := e.folds(chosen)
+	lines := make([]string, len(folds))
+	for i := range folds {
+		lines[i] = prefix + strings.Join(e.sentence(&folds[i]), "; ")
 	}
 	return table.Lines(w, lines...)
 }
