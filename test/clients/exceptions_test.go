@@ -24,6 +24,8 @@ func notes() []note {
 			"is not changed."},
 		{"no apply", "Without `apply: true`, the module sends a patch that records no manifest, which handoff does not recognize as an " +
 			"apply. There is [a remedy](gitops.md#ansible)."},
+		{"takeover", "The first server-side upgrade takes over the fields that Helm 3 has set, and handoff changes nothing in such a write. The " +
+			"second corrects the record of what [rules that depend on it](rules.md#what-the-manifest-set-last) need."},
 	}
 }
 
@@ -44,6 +46,7 @@ func exceptions() map[key]exception {
 	for _, row := range []string{"Helm 3, `--force`", "Helm 4, `--server-side=false --force-replace`"} {
 		all[key{row, "five times"}] = exception{"5 writes", "replaced"}
 	}
+	all[key{"Helm 4 after Helm 3, `--server-side=true --force-conflicts`", "five times"}] = exception{"1 writes", "takeover"}
 	for column, count := range map[string]string{"unchanged": "3", "other field": "3", "new value": "4", "adoption": "3", "rollback": "3"} {
 		all[key{"Ansible, without `apply`", column}] = exception{count, "no apply"}
 	}
