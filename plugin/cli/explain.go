@@ -104,8 +104,8 @@ func (s *shared) explain(c *cobra.Command, args, owners []string) error {
 	}
 	// One object is named as TYPE/NAME or TYPE NAME.
 	named := len(objects) == 2 || len(objects) == 1 && strings.Contains(objects[0], "/")
-	table := func() error { return s.writeExplanations(explanations, chosen, field != "") }
-	if err := show(s, "Explanation", items, named, table); err != nil {
+	err = show(s, "Explanation", items, named, func() error { return s.writeExplanations(explanations, chosen, field != "") })
+	if err != nil {
 		return err
 	}
 	return s.finish(slices.Concat(unread, gaps, more), false)

@@ -135,26 +135,27 @@ func (s *shared) carryOut(ctx context.Context, plan release.Plan) (*unstructured
 	if err != nil {
 		return nil, err
 	}
-	if !plan.Unchanged() {
-		if err := required(ctx, client, plan); err != nil {
-			return nil, err
-		}
-		patch, err := plan.Patch()
-		if err == nil && s.dryRun != "client" {
-			object, err = client.Patch(ctx, plan.Subject.Name, types.JSONPatchType, patch, s.patchOptions(release.WriterManager))
-		}
-		if err != nil {
-			return nil, err
-		}
-		if s.dryRun != noDryRun { // the API server's result of a dry run would show WriterManager
-			operations, err := jsonpatch.DecodePatch(patch)
-			if err != nil {
-				return nil, err
-			}
-			return changed(object, operations.Apply)
-		}
+	if plan.Unchanged() {
+		return s.settle(ctx, client, plan)
 	}
-	return s.settle(ctx, client, plan)
+	if err := required(ctx, client, plan); err != nil {
+		return nil, err
+	}
+	patch, err := plan.Patch()
+	if err == nil && s.dryRun != "client" {
+		object, err = client.Patch(ctx, plan.Subject.Name, types.JSONPatchType, patch, s.patchOptions(release.WriterManager))
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case s.dryRun == noDryRun:
+		return s.settle(ctx, client, plan)
+	}
+	operations, err := jsonpatch.DecodePatch(patch) // the API server's result of a dry run would show WriterManager
+	if err != nil {
+		return nil, err
+	}
+	return changed(object, operations.Apply)
 }
 
 // settle returns the annotation to the managers that had it in managedFields. If that fails, running the same command again
