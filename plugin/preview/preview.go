@@ -73,9 +73,6 @@ type Preview struct {
 	unanswered string
 }
 
-// Keeps reports whether an apply with handoff differs from one without.
-func (p *Preview) Keeps() bool { return p.keeps }
-
 // trial is an apply to preview.
 type trial struct {
 	preview     Preview
