@@ -24,22 +24,21 @@ pod. The other checks find out why there is no answer, and what will fail next.
 Checks:
   api-server      the version of Kubernetes
   configuration   the MutatingWebhookConfiguration exists, its rules match all kinds that can be scaled
-  service         the Service in the configuration exists, and has the port and ready endpoints
   pods            the Deployment and its pods: not ready, restarts, cannot be created
   certificate     the serving certificate: expiration, DNS names, CA; the caBundle of each webhook
   permissions     which permissions the webhook's ServiceAccount lacks
   namespaces      which of them seem to have opted in and have not, such as by a misspelled annotation or an unknown mode
   dry-run         the API server calls the webhook, and a pod answers
-  network         the error of the API server when it connects to the Service, if a dry run was not answered
+  network         the API server reaches a pod through the Service, its port and its ready endpoints, or which error it gets
   changes         what other clients have changed in the configuration since the installation
-  versions        the images of the pods, and the versions of the webhook and of this plugin
+  versions        the versions of the webhook and of this plugin
   guard           the guard's policies, if they are installed
 
 Nothing is stored: the only writes are dry runs and access reviews. With -n, the dry run is made in that namespace, and only
 that namespace is checked. Without it, the command chooses a namespace, preferably one that has opted in.
 
 Each user can run the command. Lines that begin with "partial:" say what could not be checked, and which permission that
-requires. With -n, checks that require further permissions are skipped if the dry run was answered.
+requires. With -n, checks that cannot read everything are skipped if the dry run was answered.
 
 The exit code is 0 if there is no problem, 1 if there is one, and 3 if there is none but something could not be checked.`,
 		Example: `  # Check the installation

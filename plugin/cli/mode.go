@@ -143,9 +143,7 @@ func (s *shared) checkMode(ctx context.Context, o *unstructured.Unstructured) er
 	if err != nil {
 		return err
 	}
-	if err := in.SetNamespace(o); err != nil {
-		return err
-	}
+	in.SetNamespace(o)
 	answer := in.Effect(ctx, installation.Object{Namespace: o.GetName()})
 	for end := time.Now().Add(patience); answer.Unanswered() && time.Now().Before(end); {
 		time.Sleep(patience / 10) // the API server and the pods see the annotation a moment later

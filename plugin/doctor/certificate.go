@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,82 +17,65 @@ import (
 // soon is the remaining validity from which a certificate should have been renewed, as in the alert HandoffCertificateExpires.
 const soon = 14 * 24 * time.Hour
 
-// checkCertificate checks the serving certificate, and the caBundle of each entry.
+// checkCertificate verifies the serving certificate with the caBundle of each entry, as the API server does.
 func (d *diagnosis) checkCertificate(ctx context.Context) {
-	var chain []*x509.Certificate // the certificate and its issuers
-	secret, absent := get[corev1.Secret](ctx, d, d.namespace(), d.secretName())
-	if absent {
-		d.check.found(d.secret(), "not found: the pods have no serving certificate", d.issue()...)
-	} else if secret != nil {
-		var err error
-		if chain, err = cert.ParseCertsPEM(secret.Data[corev1.TLSCertKey]); err != nil {
-			d.check.found(d.secret(), "has no certificate: "+corev1.TLSCertKey+": "+err.Error(), d.issue()...)
-		} else {
-			d.checkLeaf(chain[0])
+	chain := d.chain(ctx)
+	for i, entry := range d.configuration.Webhooks {
+		if installation.Find(d.in.Entries(), entry.Name) == nil {
+			continue
+		}
+		err := verify(chain, entry.ClientConfig.CABundle, d.options.Now, d.host())
+		switch {
+		case err == nil:
+		case errors.As(err, new(x509.UnknownAuthorityError)):
+			d.check.found(d.object(), "the caBundle of "+entry.Name+" does not contain the CA of the certificate in "+d.secret(), d.remedies(i)...)
+		default:
+			d.check.found(d.secret(), "the API server does not accept the certificate: "+err.Error(), d.remedies(i)...)
+			return
 		}
 	}
-	for i, entry := range d.configuration().Webhooks {
-		isOurs := installation.Find(d.in.Entries(), entry.Name) != nil
-		if problem := problemOf(entry.ClientConfig.CABundle, chain, d.secret()); isOurs && problem != "" {
-			d.check.found(d.object(), "the caBundle of "+entry.Name+problem, d.trust(i)...)
-		}
+	if len(chain) > 0 && d.options.Now.Before(chain[0].NotAfter) && d.options.Now.Add(soon).After(chain[0].NotAfter) {
+		d.check.found(d.secret(), "the certificate expires soon and was not renewed", d.remedies(0)...)
 	}
 }
 
-// checkLeaf checks the time and the DNS name of the serving certificate.
-func (d *diagnosis) checkLeaf(leaf *x509.Certificate) {
-	left := leaf.NotAfter.Sub(d.options.Now)
-	d.check.Detail = fmt.Sprintf("%s, expires in %s", d.secret(), duration.HumanDuration(left))
-	switch {
-	case left <= 0:
-		d.check.found(d.secret(), "the certificate expired "+duration.HumanDuration(-left)+" ago", d.issue()...)
-	case d.options.Now.Before(leaf.NotBefore):
-		d.check.found(d.secret(), "the certificate is not valid yet: check the clocks", d.issue()...)
-	case left < soon:
-		d.check.found(d.secret(), "the certificate expires in "+duration.HumanDuration(left)+" and was not renewed", d.issue()...)
+// chain reads the serving certificate and its issuers, none if they are unknown.
+func (d *diagnosis) chain(ctx context.Context) []*x509.Certificate {
+	secret, absent := get[corev1.Secret](ctx, d, d.namespace, d.secretName())
+	if secret == nil {
+		if absent {
+			d.check.found(d.secret(), "not found: the pods have no serving certificate", d.remedies(0)...)
+		}
+		return nil
 	}
-	ref := d.in.ServiceReference()
-	host := ref.Name + "." + ref.Namespace + ".svc"
-	if leaf.VerifyHostname(host) == nil {
-		return
-	}
-	remedy := "add " + host + " to the dnsNames of the certificate"
-	if d.selfSigned() {
-		remedy = "set --service and --namespace of the webhook to those of the Service"
-	}
-	d.check.found(d.secret(), "the certificate is for "+strings.Join(leaf.DNSNames, ", ")+", not for "+host,
-		append([]string{remedy}, d.issue()...)...)
-}
-
-// problemOf verifies a certificate, unless it is nil, with a CA bundle as the API server does, at a time at which the certificate is
-// valid: that it is not now is another problem.
-func problemOf(caBundle []byte, chain []*x509.Certificate, secret string) string {
-	if len(caBundle) == 0 {
-		return " is empty: the API server does not trust the certificate"
-	}
-	roots, err := cert.NewPoolFromBytes(caBundle)
+	chain, err := cert.ParseCertsPEM(secret.Data[corev1.TLSCertKey])
 	if err != nil {
-		return " is invalid: " + err.Error()
+		d.check.found(d.secret(), corev1.TLSCertKey+": "+err.Error(), d.remedies(0)...)
+		return nil
 	}
-	if chain == nil {
-		return ""
+	d.check.Detail = fmt.Sprintf("%s, expires in %s", d.secret(), duration.HumanDuration(chain[0].NotAfter.Sub(d.options.Now)))
+	return chain
+}
+
+// host is the DNS name with which the API server calls the Service.
+func (d *diagnosis) host() string {
+	return d.service.Name + "." + d.service.Namespace + ".svc"
+}
+
+// verify verifies a certificate and its issuers. Without a certificate, it verifies that a CA bundle contains one.
+func verify(chain []*x509.Certificate, caBundle []byte, now time.Time, host string) error {
+	roots, intermediates := x509.NewCertPool(), x509.NewCertPool()
+	switch hasCA := roots.AppendCertsFromPEM(caBundle); {
+	case !hasCA:
+		return x509.UnknownAuthorityError{}
+	case len(chain) == 0:
+		return nil
 	}
-	intermediates := x509.NewCertPool()
 	for _, issuer := range chain[1:] {
 		intermediates.AddCert(issuer)
 	}
-	validity := chain[0].NotAfter.Sub(chain[0].NotBefore)
-	_, err = chain[0].Verify(x509.VerifyOptions{
-		Roots: roots, Intermediates: intermediates, CurrentTime: chain[0].NotBefore.Add(validity / 2),
-	})
-	switch {
-	case err == nil:
-		return ""
-	case errors.As(err, new(x509.UnknownAuthorityError)):
-		return " does not contain the CA of the certificate in " + secret
-	default:
-		return " does not verify the certificate in " + secret + ": " + err.Error()
-	}
+	_, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: intermediates, CurrentTime: now, DNSName: host})
+	return err
 }
 
 // secretName returns the Secret of the serving certificate.
@@ -108,36 +90,28 @@ func (d *diagnosis) secretName() string {
 	return d.flag("self-signed-secret", "handoff-webhook-tls")
 }
 
-func (d *diagnosis) secret() string { return named("secret", d.secretName(), d.namespace()) }
+func (d *diagnosis) secret() string { return d.named("secret", d.secretName()) }
 
-// certManaged reports whether cert-manager sets the caBundle.
-func (d *diagnosis) certManaged() bool {
-	annotations := d.configuration().Annotations
-	return annotations["cert-manager.io/inject-ca-from"]+annotations["cert-manager.io/inject-ca-from-secret"] != ""
-}
-
-func (d *diagnosis) issue() []string {
+// remedies are how to get a certificate for the Service, and its CA into the caBundle of the entry with an index.
+func (d *diagnosis) remedies(entry int) []string {
+	annotations := d.configuration.Annotations
 	switch {
-	case d.certManaged():
-		return []string{d.kubectl("describe certificates.cert-manager.io")}
+	case annotations["cert-manager.io/inject-ca-from"]+annotations["cert-manager.io/inject-ca-from-secret"] != "":
+		return []string{
+			d.kubectl("describe certificates.cert-manager.io"),
+			"check cert-manager's cainjector and the annotation cert-manager.io/inject-ca-from of " + d.object(),
+		}
 	case d.selfSigned():
-		renew := d.kubectl("patch secret " + d.secretName() + ` --type=merge -p '{"data":{"tls.crt":"","tls.key":""}}'`)
-		return []string{d.logs(), renew}
+		return []string{
+			"the pods set both within seconds, for the Service of their flags --service and --namespace; if they do not: " + d.logs(),
+			d.kubectl("patch secret " + d.secretName() + ` --type=merge -p '{"data":{"tls.crt":"","tls.key":""}}'`),
+		}
 	default:
-		return []string{"issue a new certificate into " + d.secret()}
+		return []string{
+			"issue a certificate for " + d.host() + " into " + d.secret() + ", with its CA as ca.crt; if only the caBundle is wrong:",
+			fmt.Sprintf(`kubectl patch mutatingwebhookconfiguration %s --type=json -p '[{"op":"add","path":`+
+				`"/webhooks/%d/clientConfig/caBundle","value":"'"$(kubectl -n %s get secret %s -o jsonpath='{.data.ca\.crt}')"'"}]'`,
+				d.configuration.Name, entry, d.namespace, d.secretName()),
+		}
 	}
-}
-
-// trust returns how to put the CA into the caBundle of the entry with an index.
-func (d *diagnosis) trust(index int) []string {
-	if d.certManaged() {
-		return []string{"check cert-manager's cainjector and the annotation cert-manager.io/inject-ca-from of " + d.object()}
-	}
-	patch := fmt.Sprintf(`kubectl patch mutatingwebhookconfiguration %s --type=json -p '[{"op":"add","path":`+
-		`"/webhooks/%d/clientConfig/caBundle","value":"'"$(kubectl -n %s get secret %s -o jsonpath='{.data.ca\.crt}')"'"}]'`,
-		d.configuration().Name, index, d.namespace(), d.secretName())
-	if d.selfSigned() {
-		return []string{"the pods set it within seconds; if they do not: " + d.logs(), patch}
-	}
-	return []string{patch}
 }

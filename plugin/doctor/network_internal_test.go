@@ -24,7 +24,7 @@ func TestErrorsOfConnectionsHaveRemedies(t *testing.T) {
 		`no endpoints available for service "handoff-webhook"`:  "get pods",
 		post + "EOF": "get pods",
 	} {
-		if got := strings.Join(d.networkRemedies(text), "\n"); !strings.Contains(got, want) {
+		if got := strings.Join(d.connect(text), "\n"); !strings.Contains(got, want) {
 			t.Errorf("%s: want a remedy with %q, got %s", text, want, got)
 		}
 	}

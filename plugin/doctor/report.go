@@ -3,10 +3,8 @@ package doctor
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
-	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/table"
 )
 
@@ -18,12 +16,9 @@ const (
 	OK      Result = "ok"
 	Problem Result = "problem"
 	Unknown Result = "unknown"
-	// Skipped checks do not apply to this installation, or the user lacks a permission and the dry run in the namespace was answered.
+	// Skipped checks do not apply to this installation, or could not read everything although the dry run in the namespace was answered.
 	Skipped Result = "skipped"
 )
-
-// colors are the SGR codes of the results.
-var colors = map[Result]int{OK: 32, Problem: 31, Unknown: 33}
 
 // Report is the result of all checks, in the order in which they are shown.
 type Report struct {
@@ -41,8 +36,6 @@ type Check struct {
 	Findings []Finding `json:"findings,omitempty"`
 	// Gaps describe what could not be checked.
 	Gaps []string `json:"gaps,omitempty"`
-
-	denied int // number of gaps that a permission would fill
 }
 
 // Finding is a problem, and what to do about it: commands, and sentences where there is no command.
@@ -62,20 +55,6 @@ func (c *Check) gap(format string, args ...any) {
 	c.Gaps = append(c.Gaps, c.Name+": "+oneLine(fmt.Sprintf(format, args...)))
 }
 
-// requires adds a gap that a permission would fill.
-func (c *Check) requires(permission string) {
-	c.denied++
-	c.gap("requires permission to %s", permission)
-}
-
-// waive skips a check that the user lacks the permissions for.
-func (c *Check) waive() {
-	if c.Result == Unknown && c.denied == len(c.Gaps) {
-		c.skip(strings.TrimPrefix(c.Gaps[0], c.Name+": "))
-		c.Gaps = nil
-	}
-}
-
 func (c *Check) skip(detail string) { c.Result, c.Detail = Skipped, detail }
 
 // settle sets the result from what was found.
@@ -93,6 +72,14 @@ func (c *Check) settle() {
 	}
 }
 
+// waive skips a check that could not read everything.
+func (c *Check) waive() {
+	if c.Result == Unknown {
+		c.skip(strings.TrimPrefix(c.Gaps[0], c.Name+": "))
+		c.Gaps = nil
+	}
+}
+
 // Problems returns the number of findings.
 func (r *Report) Problems() (n int) {
 	for _, c := range r.Checks {
@@ -101,41 +88,35 @@ func (r *Report) Problems() (n int) {
 	return n
 }
 
-// Gaps returns what could not be checked, without duplicates.
+// Gaps returns what could not be checked.
 func (r *Report) Gaps() (gaps []string) {
 	for _, c := range r.Checks {
 		gaps = append(gaps, c.Gaps...)
 	}
-	return slices.Compact(gaps)
+	return gaps
 }
 
 // Table writes the report for people: a line for each check, then the problems with their remedies.
 func (r *Report) Table(w io.Writer, style table.Style) error {
 	rows := make([]table.Row, len(r.Checks))
+	var problems []string
 	for i, c := range r.Checks {
-		rows[i] = table.Row{Cells: []string{c.Name, string(c.Result), c.Detail}, Color: colors[c.Result], At: 1}
+		rows[i].Cells = []string{c.Name, string(c.Result), c.Detail}
+		for _, f := range c.Findings {
+			problems = append(problems, "", c.Name+": "+f.Object+": "+f.Problem)
+			for _, remedy := range f.Remedies {
+				problems = append(problems, "  "+remedy)
+			}
+		}
+	}
+	summary := fmt.Sprintf("Problems: %d", r.Problems())
+	if len(r.Gaps()) > 0 {
+		summary += "; not everything could be checked"
 	}
 	if err := style.Write(w, []string{"CHECK", "RESULT", "DETAIL"}, rows); err != nil {
 		return err
 	}
-	var b strings.Builder
-	for _, c := range r.Checks {
-		for _, f := range c.Findings {
-			fmt.Fprintf(&b, "\n%s: %s: %s\n", c.Name, printable.Text(f.Object), printable.Text(f.Problem))
-			for _, remedy := range f.Remedies {
-				fmt.Fprintf(&b, "  %s\n", printable.Text(remedy))
-			}
-		}
-	}
-	summary := "No problems found."
-	switch n := r.Problems(); {
-	case n == 1:
-		summary = "1 problem."
-	case n > 1:
-		summary = fmt.Sprintf("%d problems.", n)
-	case len(r.Gaps()) > 0:
-		summary = "No problems found, but not everything could be checked."
-	}
-	_, err := fmt.Fprintf(w, "%s\n%s\n", &b, summary)
-	return err
+	return table.Lines(w, append(problems, "", summary)...)
 }
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

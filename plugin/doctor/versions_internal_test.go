@@ -18,8 +18,8 @@ func TestVersionsThatDoNotFitAreFindings(t *testing.T) {
 	}{
 		"the same version":      {"v0.2.0", "v0.2.0", ""},
 		"another patch":         {"v0.2.0", "v0.2.1", ""},
-		"an older webhook":      {"v0.2.0", "v0.1.3", "the webhook is v0.1.3 and the plugin v0.2.0: previews can differ from what the webhook does upgrade the webhook to v0.2.0"},
-		"an older plugin":       {"v0.9.0", "v1.0.0", "krew upgrade"},
+		"an older webhook":      {"v0.2.0", "v0.1.3", "the webhook is v0.1.3 and the plugin v0.2.0: previews can differ from what the webhook does upgrade the older one"},
+		"an older plugin":       {"v0.9.0", "v1.0.0", "the webhook is v1.0.0 and the plugin v0.9.0"},
 		"a build from a commit": {"5dfafb46a7b0", "v1.0.0", ""},
 		"an unknown webhook":    {"v0.2.0", "", ""},
 	} {
@@ -41,7 +41,8 @@ func TestVersionsThatDoNotFitAreFindings(t *testing.T) {
 
 func TestOldClustersAreAFinding(t *testing.T) {
 	for version, want := range map[string]int{"v1.29.14": 1, "v1.30.0": 0, "v1.36.3": 0, "v1.31.4-gke.1183000": 0, "v1.29.1-eks-1": 1} {
-		d := &diagnosis{check: &Check{}, discovery: &fake.FakeDiscovery{Fake: &clientgotesting.Fake{}}, running: &apiversion.Info{GitVersion: version}}
+		server := &fake.FakeDiscovery{Fake: &clientgotesting.Fake{}, FakedServerVersion: &apiversion.Info{GitVersion: version}}
+		d := &diagnosis{check: &Check{}, discovery: server}
 
 		d.checkAPIServer(t.Context())
 		if len(d.check.Findings) != want {

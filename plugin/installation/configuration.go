@@ -11,7 +11,6 @@ import (
 	registration "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ownership-handoff/handoff/config"
@@ -27,40 +26,39 @@ func (in *Installation) ServiceReference() *registration.ServiceReference {
 	return nil
 }
 
-// Deployment reads the Deployment behind the Service, and sets the Selector. It is nil without an error if there is none.
+// Deployment reads the Deployment whose pods the Service selects. It is nil without an error if there is none.
 func (in *Installation) Deployment(ctx context.Context) (*appsv1.Deployment, error) {
 	ref := in.ServiceReference()
 	if ref == nil {
 		return nil, nil //nolint:nilnil // no Deployment and no error
 	}
 	service, err := Get[corev1.Service](ctx, in, corev1.SchemeGroupVersion.WithResource("services"), ref.Namespace, ref.Name)
-	if err == nil && len(service.Spec.Selector) > 0 {
-		in.Selector = service.Spec.Selector
+	if err != nil {
+		return nil, err
 	}
 	all, err := List[appsv1.Deployment](ctx, in, appsv1.SchemeGroupVersion.WithResource("deployments"), ref.Namespace, "")
 	for i := range all {
-		if in.Selector.AsSelector().Matches(labels.Set(all[i].Spec.Template.Labels)) {
+		if labels.SelectorFromSet(service.Spec.Selector).Matches(labels.Set(all[i].Spec.Template.Labels)) {
 			return &all[i], err
 		}
 	}
 	return nil, err
 }
 
-// container returns the webhook's container, or nil: other clients can add containers in any order.
-func container(of *appsv1.Deployment) *corev1.Container {
-	for i := range of.Spec.Template.Spec.Containers {
-		if c := &of.Spec.Template.Spec.Containers[i]; c.Name == "webhook" {
-			return c
+// container returns the webhook's container, an empty one if there is none: other clients can add containers in any order.
+func container(of *appsv1.Deployment) (c corev1.Container) {
+	if of != nil {
+		for _, c := range of.Spec.Template.Spec.Containers {
+			if c.Name == "webhook" {
+				return c
+			}
 		}
 	}
-	return nil
+	return c
 }
 
 // Flag returns the value of a flag of the webhook, written as --name=value, as --name value, or as --name alone.
 func Flag(of *appsv1.Deployment, name string) (value string, set bool) {
-	if of == nil || container(of) == nil {
-		return "", false
-	}
 	args := slices.Concat(container(of).Command, container(of).Args)
 	for i, arg := range args {
 		given, assigned := strings.CutPrefix(arg, "--"+name+"=")
@@ -76,26 +74,16 @@ func Flag(of *appsv1.Deployment, name string) (value string, set bool) {
 	return value, set
 }
 
-// InvalidConfigurationError is the error about a ConfigMap whose configuration is not valid. The pods use the last valid one, or the
-// default if they have started with this one.
-type InvalidConfigurationError struct {
-	// Object names the ConfigMap, as "configmap/handoff-webhook-config -n handoff-system".
-	Object string
-	// Err names the field.
-	Err error
-}
-
-func (e *InvalidConfigurationError) Error() string { return e.Object + ": " + e.Err.Error() }
-
-// Unwrap returns the error that names the field.
-func (e *InvalidConfigurationError) Unwrap() error { return e.Err }
+// ErrInvalid is the error about a configuration that is not valid. The pods use the last valid one, or the default if they have
+// started with this one.
+var ErrInvalid = errors.New("the configuration is not valid")
 
 // Configuration returns the configuration with which the webhook runs: the file that the Deployment mounts. The error says which
-// object cannot be read, or is *InvalidConfigurationError; the configuration is then the default.
+// object cannot be read, or is ErrInvalid; the configuration is then the default.
 func (in *Installation) Configuration(ctx context.Context) (config.HandoffConfiguration, error) {
 	deployment, err := in.Deployment(ctx)
 	if err == nil && deployment == nil {
-		err = errors.New("no Deployment has pods with the labels " + in.Selector.String())
+		err = errors.New("no Deployment has the pods of the Service of handoff")
 	}
 	file, set := Flag(deployment, "config")
 	if err != nil || !set {
@@ -103,8 +91,7 @@ func (in *Installation) Configuration(ctx context.Context) (config.HandoffConfig
 	}
 	name, key := mounted(deployment, file)
 	if name == "" {
-		return config.Default(), fmt.Errorf("no ConfigMap that is mounted without items and subPath contains the configuration %s of deployment.apps/%s",
-			file, deployment.Name)
+		return config.Default(), fmt.Errorf("no ConfigMap that is mounted without items and subPath contains the configuration %s", file)
 	}
 	found, err := Get[corev1.ConfigMap](ctx, in, corev1.SchemeGroupVersion.WithResource("configmaps"), deployment.Namespace, name)
 	if err != nil {
@@ -116,7 +103,7 @@ func (in *Installation) Configuration(ctx context.Context) (config.HandoffConfig
 	}
 	c, err := config.Parse([]byte(text))
 	if err != nil {
-		return config.Default(), &InvalidConfigurationError{fmt.Sprintf("configmap/%s -n %s", name, deployment.Namespace), err}
+		return config.Default(), fmt.Errorf("configmap/%s -n %s: %w: %w", name, deployment.Namespace, ErrInvalid, err)
 	}
 	return c, nil
 }
@@ -142,16 +129,8 @@ func (in *Installation) Configured(ctx context.Context, namespace string) (c con
 		return c, nil
 	}
 	reply, err := in.Ask(ctx, namespace, true)
-	if err != nil || !reply.Answered || reply.Configuration == config.Default().Hash() {
-		return c, nil
+	if err == nil && reply.Answered && reply.Configuration != config.Default().Hash() {
+		gaps = append(gaps, "the configuration of handoff is unknown, so the default applies; give it with --config, because "+unread.Error())
 	}
-	var invalid *InvalidConfigurationError
-	if errors.As(unread, &invalid) {
-		return c, []string{"the last valid configuration of handoff is unknown, so the default applies here; " + invalid.Error()}
-	}
-	remedy := "or ask for permission to get the Deployment of handoff and its ConfigMap"
-	if !apierrors.IsForbidden(unread) {
-		remedy = "because " + unread.Error()
-	}
-	return c, []string{"the configuration of handoff is unknown, so the default applies here; give it with --config, " + remedy}
+	return c, gaps
 }

@@ -13,10 +13,9 @@ import (
 
 	registration "k8s.io/api/admissionregistration/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/dynamic"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
@@ -44,13 +43,10 @@ type Installation struct {
 	Configurations []registration.MutatingWebhookConfiguration
 	// Unread is the error of reading them, nil if they are known.
 	Unread error
-	// Selector are the labels of the pods: those that the Service selects or, until Deployment has read it, those in the manifests.
-	Selector labels.Set
 
 	config    *rest.Config      // nil for files
 	objects   dynamic.Interface // likewise
 	read      map[request]response
-	replies   map[question]Reply
 	confirmed string // the namespace in which Effect makes its dry run
 }
 
@@ -60,8 +56,7 @@ func Of(ctx context.Context, c *rest.Config) (*Installation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("creating a client: %w", err)
 	}
-	in := newInstallation()
-	in.config, in.objects = c, objects
+	in := &Installation{config: c, objects: objects, read: map[request]response{}}
 	resource := registration.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations")
 	all, err := List[registration.MutatingWebhookConfiguration](ctx, in, resource, "", "")
 	if apierrors.IsForbidden(err) { // a role can be limited to names
@@ -82,36 +77,23 @@ func Of(ctx context.Context, c *rest.Config) (*Installation, error) {
 
 // readable returns the names of the configurations that the user's roles name, because kustomize can rename that of handoff.
 func (in *Installation) readable(ctx context.Context) []string {
+	names := sets.New("handoff") // as in the manifests
 	review := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: metav1.NamespaceDefault}}
-	client, err := authorizationclient.NewForConfig(in.config)
-	if err == nil {
-		review, err = client.SelfSubjectRulesReviews().Create(ctx, review, metav1.CreateOptions{})
-	}
-	names := []string{"handoff"} // as in the manifests
-	if err != nil {
-		return names
+	if client, err := authorizationclient.NewForConfig(in.config); err == nil {
+		review, _ = client.SelfSubjectRulesReviews().Create(ctx, review, metav1.CreateOptions{}) // without rules if it fails
 	}
 	for _, rule := range review.Status.ResourceRules {
 		if slices.Contains(rule.Resources, "mutatingwebhookconfigurations") && slices.Contains(rule.Verbs, "get") {
-			names = append(names, rule.ResourceNames...)
+			names.Insert(rule.ResourceNames...)
 		}
 	}
-	return slices.Compact(slices.Sorted(slices.Values(names)))
+	return sets.List(names)
 }
 
 // InFiles returns the installation for objects in files: that of the manifests. Namespaces are added with AddNamespace.
 func InFiles() (*Installation, error) {
 	shipped, err := manifests.Objects[registration.MutatingWebhookConfiguration](manifests.Base, "MutatingWebhookConfiguration")
-	in := newInstallation()
-	in.Configurations = shipped
-	return in, err
-}
-
-func newInstallation() *Installation {
-	return &Installation{
-		Selector: labels.Set{"app.kubernetes.io/name": "handoff", "app.kubernetes.io/component": "webhook"},
-		read:     map[request]response{}, replies: map[question]Reply{},
-	}
+	return &Installation{Configurations: shipped, read: map[request]response{}}, err
 }
 
 // OfFiles reports whether the objects are in files.
@@ -147,25 +129,9 @@ func Find(entries []*registration.MutatingWebhook, name string) *registration.Mu
 	return nil
 }
 
-// ReviewsObjects reports whether an entry reviews objects of a scope. The one for namespaces only labels them.
-func ReviewsObjects(entry *registration.MutatingWebhook, scope registration.ScopeType) bool {
-	return entry.Name != NamespacesEntry &&
-		slices.ContainsFunc(entry.Rules, func(rule registration.RuleWithOperations) bool { return isInScope(rule, scope) })
-}
-
 // FollowsLabel reports whether the API server selects namespaces by a label that follows their annotation.
 func (in *Installation) FollowsLabel() bool {
 	entry := Find(in.Entries(), MainEntry)
 	return entry != nil && entry.NamespaceSelector != nil && slices.ContainsFunc(entry.NamespaceSelector.MatchExpressions,
 		func(r metav1.LabelSelectorRequirement) bool { return r.Key == ownership.ModeLabel })
-}
-
-// IsStale reports whether the API server selects namespaces by label, and that of a namespace does not follow its annotation. Without
-// the configuration, it does if handoff does not act.
-func (in *Installation) IsStale(namespace *corev1.Namespace, a Answer) bool {
-	text, annotated := namespace.Annotations[ownership.ModeAnnotation]
-	label, labeled := namespace.Labels[ownership.ModeLabel]
-	wanted, mustBeLabeled := ownership.NamespaceLabel(text, annotated)
-	follows := labeled == mustBeLabeled && label == wanted
-	return !follows && a.Reason != Excluded && (in.FollowsLabel() || in.Unread != nil && !a.On())
 }

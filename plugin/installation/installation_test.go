@@ -26,28 +26,18 @@ func TestModeOfObjects(t *testing.T) {
 		reason    installation.Reason
 	}{
 		"the mode of the namespace":                    {namespace: "enforce", want: "enforce"},
-		"the mode warn":                                {namespace: "warn", want: "warn"},
-		"a namespace that has not opted in":            {namespace: "off", want: "off"},
-		"an object that opts in":                       {namespace: "off", label: "enforce", want: "enforce"},
-		"an object that opts out":                      {namespace: "enforce", label: "off", want: "off"},
-		"an unknown mode":                              {namespace: "enforce", label: "enforced", want: "warn"},
 		"a namespace that the files do not contain":    {namespace: "other", want: "unknown", reason: "unknown"},
 		"an object that opts out in such a namespace":  {namespace: "other", label: "off", want: "off"},
 		"the namespace of the system":                  {namespace: "kube-system", want: "off", reason: "excluded"},
 		"an object that opts in there":                 {namespace: "kube-system", label: "enforce", want: "off", reason: "excluded"},
 		"a namespace without the label":                {namespace: "unlabeled", want: "off", reason: "label missing"},
 		"an object that opts in there, without it":     {namespace: "unlabeled", label: "enforce", want: "enforce"},
-		"a namespace with the label of the system":     {namespace: "system", want: "off", reason: "excluded"},
 		"an object outside namespaces":                 {resource: roles, want: "off"},
-		"one that opts in":                             {resource: roles, label: "enforce", want: "enforce"},
-		"one in an unknown mode":                       {resource: roles, label: "enforced", want: "warn"},
-		"one that opts out":                            {resource: roles, label: "off", want: "off"},
 		"one of another kind":                          {label: "enforce", want: "off", reason: "excluded"},
 		"one, without the entry for them":              {resource: roles, label: "enforce", change: keepNamespaces, want: "off", reason: "not installed"},
 		"one, without a webhook":                       {resource: roles, label: "enforce", change: remove, want: "off", reason: "not installed"},
 		"a namespace, whose label is that of its mode": {resource: schema.GroupResource{Resource: "namespaces"}, label: "enforce", want: "off"},
 		"no webhook":                                   {namespace: "enforce", change: remove, want: "off", reason: "not installed"},
-		"no webhook, and a namespace that is off":      {namespace: "off", change: remove, want: "off"},
 		"rules for other kinds":                        {namespace: "enforce", change: explicitRules, want: "off", reason: "excluded"},
 		"an objectSelector of the user":                {namespace: "enforce", change: selectObjects(nodes), want: "off", reason: "excluded"},
 		"an entry for namespaces, and none for others": {namespace: "enforce", change: keepNamespaces, want: "off", reason: "not installed"},
@@ -56,12 +46,11 @@ func TestModeOfObjects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, mode := range []ownership.Mode{"enforce", "warn", "off"} {
-			in.AddNamespace(string(mode), mode)
-		}
+		in.AddNamespace("enforce", "enforce")
 		in.AddNamespace("kube-system", "enforce")
-		set(t, in, "unlabeled", nil)
-		set(t, in, "system", map[string]any{"ownership-handoff.io/system": "true"})
+		in.SetNamespace(&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{
+			"name": "unlabeled", "annotations": map[string]any{ownership.ModeAnnotation: "enforce"},
+		}}})
 		if c.change != nil {
 			c.change(in)
 		}
@@ -76,17 +65,6 @@ func TestModeOfObjects(t *testing.T) {
 		if got.Mode != c.want || got.Reason != c.reason || (got.Reason == "") != (got.Why == "") {
 			t.Errorf("%s: want %s (%s), got %+v", sentence, c.want, c.reason, got)
 		}
-	}
-}
-
-// set adds a namespace in mode enforce without the label of that name.
-func set(t *testing.T, in *installation.Installation, name string, labels map[string]any) {
-	t.Helper()
-	o := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{
-		"name": name, "labels": labels, "annotations": map[string]any{ownership.ModeAnnotation: "enforce"},
-	}}}
-	if err := in.SetNamespace(o); err != nil {
-		t.Fatal(err)
 	}
 }
 

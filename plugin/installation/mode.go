@@ -4,21 +4,18 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	registration "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // Unknown is the mode of an object if nothing shows it.
@@ -37,37 +34,8 @@ type Object struct {
 func ObjectOf(kind schema.GroupVersionKind, namespace string, o ownership.Object) Object {
 	resource, _ := meta.UnsafeGuessKindToResource(kind)
 	found := Object{Resource: resource.GroupResource(), Namespace: namespace}
-	if json.Unmarshal(o.At("metadata", "labels").Text(), &found.Labels) != nil { // labels that are not texts
-		found.Labels = nil
-	}
+	_ = json.Unmarshal(o.At("metadata", "labels").Text(), &found.Labels) // the API server refuses labels that are not texts
 	return found
-}
-
-// Selectable reports whether an object outside namespaces can opt in, by its label. Without an installation, it can if it is of a kind
-// that the manifests list.
-func (in *Installation) Selectable(kind schema.GroupVersionKind) bool {
-	if in.Missing() || in.Unread != nil {
-		in, _ = InFiles()
-	}
-	resource, _ := meta.UnsafeGuessKindToResource(kind)
-	return slices.ContainsFunc(in.Entries(), func(entry *registration.MutatingWebhook) bool {
-		return ReviewsObjects(entry, registration.ClusterScope) && Covers(entry, resource.GroupResource(), registration.ClusterScope)
-	})
-}
-
-func (o Object) scope() registration.ScopeType {
-	if o.Namespace == "" {
-		return registration.ClusterScope
-	}
-	return registration.NamespacedScope
-}
-
-// namespaceOf returns the namespace of an object, one without a name for an object outside namespaces.
-func (in *Installation) namespaceOf(ctx context.Context, o Object) (*corev1.Namespace, error) {
-	if o.Namespace == "" {
-		return &corev1.Namespace{}, nil
-	}
-	return in.Namespace(ctx, o.Namespace)
 }
 
 // Reason is why handoff is not in the mode that was set, in two words. It is empty if it is.
@@ -107,14 +75,45 @@ func (a Answer) but(mode ownership.Mode, reason Reason, format string, args ...a
 	return a
 }
 
+func (a Answer) refused() Answer {
+	return a.but(ownership.ModeOff, NoAnswer, "the API server refuses writes, because handoff does not answer and its failurePolicy is Fail")
+}
+
 // Mode answers for an object.
 func (in *Installation) Mode(ctx context.Context, o Object) Answer {
-	if o.Namespace == "" && o.Resource == namespaces.GroupResource() { // its label selects the objects in it
-		return Answer{Mode: ownership.ModeOff, Set: ownership.ModeOff}
+	answer, _ := in.mode(ctx, o)
+	return answer
+}
+
+// Effect is Mode, confirmed by one dry run for all objects: selectors and rules do not show whether a pod answers.
+func (in *Installation) Effect(ctx context.Context, o Object) Answer {
+	a, asked := in.mode(ctx, o)
+	if !a.On() || asked || in.OfFiles() {
+		return a
 	}
-	a := Answer{Mode: Unknown, Set: Unknown}
+	in.confirmed = cmp.Or(in.confirmed, o.Namespace, metav1.NamespaceDefault)
+	switch reply, err := in.Ask(ctx, in.confirmed, true); {
+	case Refused(err):
+		return a.refused()
+	case err != nil:
+		a.Why = fmt.Sprintf("whether a pod of handoff answers is unknown: no dry run is possible in namespace %s: %v", in.confirmed, err)
+	case !reply.Answered:
+		return a.but(ownership.ModeOff, NoAnswer, "handoff has not answered a dry run in namespace %s; run kubectl handoff doctor", in.confirmed)
+	}
+	return a
+}
+
+// mode answers for an object, and reports whether it has asked the webhook.
+func (in *Installation) mode(ctx context.Context, o Object) (a Answer, asked bool) {
+	if o.Namespace == "" && o.Resource == namespaces.GroupResource() { // its label selects the objects in it
+		return Answer{Mode: ownership.ModeOff, Set: ownership.ModeOff}, false
+	}
+	namespace, unread := &corev1.Namespace{}, error(nil)
+	if o.Namespace != "" {
+		namespace, unread = in.Namespace(ctx, o.Namespace)
+	}
+	a = Answer{Mode: Unknown, Set: Unknown}
 	text, set := o.Labels[ownership.ModeLabel]
-	namespace, unread := in.namespaceOf(ctx, o)
 	if !set && unread == nil {
 		text, set = namespace.Annotations[ownership.ModeAnnotation]
 	}
@@ -126,107 +125,34 @@ func (in *Installation) Mode(ctx context.Context, o Object) Answer {
 	}
 	switch {
 	case a.Set == ownership.ModeOff:
-		return a
+		return a, false
 	case in.Missing():
-		return a.but(ownership.ModeOff, NotInstalled, "the handoff webhook is not installed in this cluster")
+		return a.but(ownership.ModeOff, NotInstalled, "the handoff webhook is not installed in this cluster"), false
 	case in.Unread == nil && unread == nil:
-		return in.selected(a, o, namespace)
+		return in.selected(a, o, namespace), false
 	default:
-		return in.asked(ctx, a, o)
+		return in.asked(ctx, a, o), true
 	}
-}
-
-// Outside is an object outside namespaces, with its name as "clusterrole.rbac.authorization.k8s.io/view".
-type Outside struct {
-	Name string
-	Is   Object
-}
-
-// Labeled returns the objects outside namespaces with the mode label, of the kinds that the entries review. unread says why some or all
-// are missing.
-func (in *Installation) Labeled(ctx context.Context) (all []Outside, unread []error) {
-	if in.Unread != nil {
-		return nil, []error{in.Unread}
-	}
-	for _, resource := range in.outside() {
-		if strings.Contains(resource.String(), "*") {
-			unread = append(unread, fmt.Errorf("the webhook configuration has a rule for any of %s", resource))
-			continue
-		}
-		found, err := List[metav1.PartialObjectMetadata](ctx, in, resource, "", ownership.ModeLabel)
-		if err != nil && !apierrors.IsNotFound(err) { // a kind that is not served has no objects
-			unread = append(unread, err)
-		}
-		for _, o := range found {
-			name := strings.ToLower(o.Kind) + "." + resource.Group + "/" + o.Name
-			all = append(all, Outside{name, Object{Resource: resource.GroupResource(), Labels: o.Labels}})
-		}
-	}
-	return all, unread
-}
-
-// outside returns the resources outside namespaces that the entries name.
-func (in *Installation) outside() (all []schema.GroupVersionResource) {
-	for _, entry := range in.Entries() {
-		for _, rule := range entry.Rules {
-			if entry.Name == NamespacesEntry || !isInScope(rule, registration.ClusterScope) {
-				continue
-			}
-			for _, group := range rule.APIGroups {
-				for _, name := range rule.Resources {
-					all = append(all, schema.GroupVersionResource{Group: group, Version: rule.APIVersions[0], Resource: name})
-				}
-			}
-		}
-	}
-	return all
-}
-
-// Effect is Mode, confirmed by one dry run for all objects: selectors and rules do not show whether a pod answers.
-func (in *Installation) Effect(ctx context.Context, o Object) Answer {
-	a := in.Mode(ctx, o)
-	if _, unread := in.namespaceOf(ctx, o); !a.On() || in.Unread != nil || unread != nil { // or Mode has made dry runs
-		return a
-	}
-	in.confirmed = cmp.Or(in.confirmed, o.Namespace, metav1.NamespaceDefault)
-	reply, err := in.Ask(ctx, in.confirmed, true)
-	switch {
-	case reply.Answered || in.OfFiles():
-		return a
-	case Refused(err):
-		return a.refused()
-	case source.IsPermission(err):
-		a.Why = "whether a pod of handoff answers is unknown; ask for permission to create deployments.apps in namespace " +
-			in.confirmed + ", for a dry run"
-		return a
-	case err != nil:
-		a.Why = fmt.Sprintf("whether a pod of handoff answers is unknown: no dry run is possible in namespace %s: %v", in.confirmed, err)
-		return a
-	default:
-		return a.but(ownership.ModeOff, NoAnswer, "handoff has not answered a dry run in namespace %s; run kubectl handoff doctor", in.confirmed)
-	}
-}
-
-func (a Answer) refused() Answer {
-	return a.but(ownership.ModeOff, NoAnswer, "the API server refuses writes, because handoff does not answer and its failurePolicy is Fail")
 }
 
 // selected answers from the selectors and rules of the entries, as the API server decides. The reason is that of the first entry,
 // which is the one for namespaces that have opted in.
 func (in *Installation) selected(a Answer, o Object, namespace *corev1.Namespace) Answer {
+	is := labels.Merge(namespace.Labels, labels.Set{corev1.LabelMetadataName: namespace.Name})
+	optedIn := labels.Merge(is, labels.Set{ownership.ModeLabel: string(a.Set)})
 	not := a.but(ownership.ModeOff, NotInstalled, "the webhook configuration has no entry that reviews objects")
 	for _, entry := range slices.Backward(in.Entries()) {
-		if !ReviewsObjects(entry, o.scope()) {
-			continue
+		selector := entry.NamespaceSelector
+		if o.Namespace == "" { // the API server does not compare it with objects outside namespaces
+			selector = nil
 		}
-		object := unmet(entry.ObjectSelector, o.Labels)
-		excluded := Unmet(entry, namespace, labels.Set{ownership.ModeLabel: string(a.Set)})
-		covered := o.Resource.Empty() || Covers(entry, o.Resource, o.scope())
+		excluded, object := unmet(selector, optedIn), unmet(entry.ObjectSelector, o.Labels)
 		switch {
-		case Unmet(entry, namespace, nil) == "" && object == "" && covered:
-			return a
-		case !covered:
+		case !Reviews(entry, schema.GroupResource{}, o.Namespace != ""): // the entry is for others
+		case !Reviews(entry, o.Resource, o.Namespace != ""):
 			not = a.but(ownership.ModeOff, Excluded, "the rules of %s do not match %s", entry.Name, o.Resource)
+		case unmet(selector, is) == "" && object == "":
+			return a
 		case excluded != "":
 			not = a.but(ownership.ModeOff, Excluded, "the namespaceSelector of %s excludes namespace %s (%s)",
 				entry.Name, namespace.Name, excluded)
@@ -240,48 +166,7 @@ func (in *Installation) selected(a Answer, o Object, namespace *corev1.Namespace
 	return not
 }
 
-// asked answers from dry runs, for users who cannot read the configuration or the namespace.
-func (in *Installation) asked(ctx context.Context, a Answer, o Object) Answer {
-	_, labeled := o.Labels[ownership.ModeLabel]
-	if o.Namespace == "" {
-		return a.but(Unknown, NotKnown, "whether the API server calls handoff for objects outside namespaces is unknown; ask for permission to %s",
-			ReadPermission)
-	}
-	reply, err := in.Ask(ctx, o.Namespace, labeled)
-	const unread = "; ask for permission to get namespaces %[1]s"
-	switch {
-	case errors.Is(err, errInFiles):
-		return a.but(Unknown, NotKnown, "the mode of handoff in namespace %s is unknown; add the namespaces to the files: "+
-			"kubectl get namespaces -o yaml", o.Namespace)
-	case Refused(err):
-		return a.refused()
-	case err != nil && in.Unread == nil:
-		return a.but(Unknown, NotKnown, "the mode of handoff in namespace %s is unknown"+unread, o.Namespace)
-	case err != nil:
-		return a.but(Unknown, NotKnown, "whether the API server calls handoff in namespace %s is unknown; ask for permission to %s, "+
-			"or to create deployments.apps in the namespace, for a dry run", o.Namespace, ReadPermission)
-	case !reply.Answered:
-		return a.but(ownership.ModeOff, NotCalled, "the API server does not call handoff in namespace %s, or gets no answer", o.Namespace)
-	case a.Set != Unknown:
-		return a
-	}
-	// The webhook states the mode of the namespace in its answer to an object with the label.
-	if reply, _ = in.Ask(ctx, o.Namespace, true); reply.Mode == "" {
-		return a.but(Unknown, NotKnown, "handoff is on in namespace %s, in an unknown mode"+unread, o.Namespace)
-	}
-	a.Set, a.Mode = reply.Mode, reply.Mode
-	return a
-}
-
-// Unmet returns the requirement of an entry's namespaceSelector that a namespace with further labels does not meet, or "".
-func Unmet(entry *registration.MutatingWebhook, namespace *corev1.Namespace, further labels.Set) string {
-	if namespace.Name == "" { // the API server does not compare it with objects outside namespaces
-		return ""
-	}
-	name := labels.Set{corev1.LabelMetadataName: namespace.Name}
-	return unmet(entry.NamespaceSelector, labels.Merge(labels.Merge(namespace.Labels, name), further))
-}
-
+// unmet returns a requirement of a selector that labels do not meet, or "".
 func unmet(selector *metav1.LabelSelector, of labels.Set) string {
 	if selector == nil { // the API server sets one that selects all
 		return ""
@@ -290,10 +175,7 @@ func unmet(selector *metav1.LabelSelector, of labels.Set) string {
 	if err != nil {
 		return err.Error()
 	}
-	requirements, selectable := parsed.Requirements()
-	if !selectable {
-		return "it selects nothing"
-	}
+	requirements, _ := parsed.Requirements()
 	for _, r := range requirements {
 		if !r.Matches(of) {
 			return r.String()
@@ -302,21 +184,102 @@ func unmet(selector *metav1.LabelSelector, of labels.Set) string {
 	return ""
 }
 
-// isInScope reports whether a rule matches resources of a scope.
-func isInScope(rule registration.RuleWithOperations, scope registration.ScopeType) bool {
-	return rule.Scope == nil || *rule.Scope == registration.AllScopes || *rule.Scope == scope
+// Reviews reports whether the rules of an entry match updates of a resource, or of any if it is empty, in or outside namespaces. The
+// entry for namespaces only labels them. Versions do not matter: with matchPolicy Equivalent, a rule for one version matches the others.
+func Reviews(entry *registration.MutatingWebhook, resource schema.GroupResource, namespaced bool) bool {
+	scope := map[bool]registration.ScopeType{true: registration.NamespacedScope, false: registration.ClusterScope}[namespaced]
+	matches := func(rule registration.RuleWithOperations) bool {
+		isInScope := rule.Scope == nil || *rule.Scope == registration.AllScopes || *rule.Scope == scope
+		return isInScope && (resource.Empty() || names(rule.Operations, registration.OperationAll, registration.Update) &&
+			names(rule.APIGroups, "*", resource.Group) && names(rule.Resources, "*", "*/*", resource.Resource, resource.Resource+"/*"))
+	}
+	return entry.Name != NamespacesEntry && slices.ContainsFunc(entry.Rules, matches)
 }
 
-// Covers reports whether an entry's rules match updates of a resource of a scope. Versions do not matter: with matchPolicy
-// Equivalent, a rule for one version matches the others.
-func Covers(entry *registration.MutatingWebhook, resource schema.GroupResource, scope registration.ScopeType) bool {
-	contains := func(names []string, wanted ...string) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(wanted, name) })
+// names reports whether a list contains one of the values.
+func names[T comparable](list []T, values ...T) bool {
+	return slices.ContainsFunc(list, func(name T) bool { return slices.Contains(values, name) })
+}
+
+// asked answers from dry runs, for users who cannot read the configuration or the namespace.
+func (in *Installation) asked(ctx context.Context, a Answer, o Object) Answer {
+	if o.Namespace == "" {
+		return a.but(Unknown, NotKnown, "whether the API server calls handoff for objects outside namespaces is unknown; "+
+			"ask for permission to %s", ReadPermission)
 	}
-	return slices.ContainsFunc(entry.Rules, func(rule registration.RuleWithOperations) bool {
-		operation := slices.Contains(rule.Operations, registration.OperationAll) ||
-			slices.Contains(rule.Operations, registration.Update)
-		return operation && isInScope(rule, scope) && contains(rule.APIGroups, "*", resource.Group) &&
-			contains(rule.Resources, "*", "*/*", resource.Resource, resource.Resource+"/*")
+	_, labeled := o.Labels[ownership.ModeLabel]
+	reply, err := in.Ask(ctx, o.Namespace, labeled)
+	if reply.Answered && a.Set == Unknown { // the webhook states the mode of the namespace in its answer to an object with the label
+		if reply, err = in.Ask(ctx, o.Namespace, true); reply.Mode != "" {
+			a.Set, a.Mode = reply.Mode, reply.Mode
+		}
+	}
+	switch {
+	case in.OfFiles():
+		return a.but(Unknown, NotKnown, "the files do not contain namespace %s", o.Namespace)
+	case Refused(err):
+		return a.refused()
+	case err == nil && !reply.Answered:
+		return a.but(ownership.ModeOff, NotCalled, "the API server does not call handoff in namespace %s, or gets no answer", o.Namespace)
+	case err != nil || a.Set == Unknown:
+		return a.but(Unknown, NotKnown, "whether the API server calls handoff in namespace %s is unknown; "+
+			"ask for permission to get the namespace and to %s, or to create deployments.apps in it, for a dry run", o.Namespace, ReadPermission)
+	}
+	return a
+}
+
+// IsStale reports whether the API server selects namespaces by label, and that of a namespace does not follow its annotation. Without
+// the configuration, it does if handoff does not act.
+func (in *Installation) IsStale(namespace *corev1.Namespace, a Answer) bool {
+	text, annotated := namespace.Annotations[ownership.ModeAnnotation]
+	label, labeled := namespace.Labels[ownership.ModeLabel]
+	wanted, mustBeLabeled := ownership.NamespaceLabel(text, annotated)
+	follows := labeled == mustBeLabeled && label == wanted
+	return !follows && a.Reason != Excluded && (in.FollowsLabel() || in.Unread != nil && !a.On())
+}
+
+// Selectable reports whether an object outside namespaces can opt in, by its label. Without an installation, it can if it is of a kind
+// that the manifests list.
+func (in *Installation) Selectable(kind schema.GroupVersionKind) bool {
+	if in.Missing() || in.Unread != nil {
+		in, _ = InFiles()
+	}
+	resource, _ := meta.UnsafeGuessKindToResource(kind)
+	return slices.ContainsFunc(in.Entries(), func(entry *registration.MutatingWebhook) bool {
+		return Reviews(entry, resource.GroupResource(), false)
 	})
+}
+
+// Outside is an object outside namespaces, with its name as "clusterrole.rbac.authorization.k8s.io/view".
+type Outside struct {
+	Name string
+	Is   Object
+}
+
+// Labeled returns the objects outside namespaces with the mode label, of the kinds that can opt in. unread says why some or all are
+// missing.
+func (in *Installation) Labeled(ctx context.Context) (all []Outside, unread []error) {
+	if in.Unread != nil {
+		return nil, []error{in.Unread}
+	}
+	entry := Find(in.Entries(), ClusterEntry)
+	if entry == nil {
+		return nil, nil
+	}
+	for _, rule := range entry.Rules {
+		for _, group := range rule.APIGroups {
+			for _, name := range rule.Resources {
+				resource := schema.GroupVersionResource{Group: group, Version: rule.APIVersions[0], Resource: name}
+				found, err := List[metav1.PartialObjectMetadata](ctx, in, resource, "", ownership.ModeLabel)
+				if err != nil {
+					unread = append(unread, fmt.Errorf("%s: %w", resource.GroupResource(), err))
+				}
+				for _, o := range found {
+					named := strings.ToLower(o.Kind) + "." + group + "/" + o.Name
+					all = append(all, Outside{named, Object{Resource: resource.GroupResource(), Labels: o.Labels}})
+				}
+			}
+		}
+	}
+	return all, unread
 }

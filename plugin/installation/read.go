@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,71 +22,65 @@ var (
 	namespaces = corev1.SchemeGroupVersion.WithResource("namespaces")
 )
 
-// request is a request for an object, or for those that a selector selects.
+// request is a request for the object with a name, or for those that a selector selects, or, without a resource, a dry run.
 type request struct {
 	resource                  schema.GroupVersionResource
 	namespace, name, selector string
 }
 
-// response is the object or the objects that a request has returned, in a type of Kubernetes, or its error.
+// response is what a request has returned.
 type response struct {
 	content any
 	err     error
 }
 
+// once makes a request, unless its response is known.
+func once[T any](in *Installation, what request, read func() (T, error)) (T, error) {
+	known, ok := in.read[what]
+	switch {
+	case ok:
+	case in.OfFiles():
+		known.err = errInFiles
+	default:
+		known.content, known.err = read()
+		in.read[what] = known
+	}
+	content, _ := known.content.(T)
+	return content, known.err
+}
+
 // Get reads an object of the cluster into a type of Kubernetes.
 func Get[T any](ctx context.Context, in *Installation, resource schema.GroupVersionResource, namespace, name string) (*T, error) {
-	what := request{resource: resource, namespace: namespace, name: name}
-	read, known := in.read[what]
-	switch {
-	case known:
-	case in.OfFiles():
-		read.err = errInFiles
-	default:
-		var o *unstructured.Unstructured
-		if o, read.err = in.objects.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{}); read.err == nil {
-			read.content, read.err = converted[T](o)
+	return once(in, request{resource: resource, namespace: namespace, name: name}, func() (*T, error) {
+		o, err := in.objects.Resource(resource).Namespace(namespace).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return nil, err
 		}
-		in.read[what] = read
-	}
-	o, _ := read.content.(*T)
-	return o, read.err
+		return converted[T](o), nil
+	})
 }
 
 // List reads the objects of the cluster that a label selector selects into a type of Kubernetes, in pages.
-func List[T any](
-	ctx context.Context, in *Installation, resource schema.GroupVersionResource, namespace, selector string,
-) (items []T, err error) {
-	what := request{resource: resource, namespace: namespace, selector: selector}
-	if read, known := in.read[what]; known {
-		items, _ = read.content.([]T)
-		return items, read.err
-	}
-	if in.OfFiles() {
-		return nil, errInFiles
-	}
-	pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-		return in.objects.Resource(resource).Namespace(namespace).List(ctx, o)
-	})
-	err = pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector}, func(item runtime.Object) error {
-		o := item.(*unstructured.Unstructured) //nolint:forcetypeassert // of the dynamic client
-		read, err := converted[T](o)
-		if err == nil {
-			items = append(items, *read)
+func List[T any](ctx context.Context, in *Installation, resource schema.GroupVersionResource, namespace, selector string) ([]T, error) {
+	return once(in, request{resource: resource, namespace: namespace, selector: selector}, func() (all []T, err error) {
+		pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			return in.objects.Resource(resource).Namespace(namespace).List(ctx, o)
+		})
+		err = pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector}, func(item runtime.Object) error {
+			o := item.(*unstructured.Unstructured) //nolint:forcetypeassert // of the dynamic client
+			read := converted[T](o)
+			all = append(all, *read)
 			in.read[request{resource: resource, namespace: o.GetNamespace(), name: o.GetName()}] = response{content: read}
-		}
-		return err
+			return nil
+		})
+		return all, err
 	})
-	in.read[what] = response{items, err}
-	return items, err
 }
 
-func converted[T any](o *unstructured.Unstructured) (*T, error) {
+func converted[T any](o *unstructured.Unstructured) *T {
 	to := new(T)
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, to); err != nil {
-		return nil, fmt.Errorf("reading a %T: %w", *to, err)
-	}
-	return to, nil
+	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, to) // the API server has sent a valid object
+	return to
 }
 
 // Namespace reads a namespace.
@@ -101,10 +94,8 @@ func (in *Installation) Namespaces(ctx context.Context, selector string) ([]core
 }
 
 // SetNamespace sets a namespace, as it is after a write.
-func (in *Installation) SetNamespace(o *unstructured.Unstructured) error {
-	to, err := converted[corev1.Namespace](o)
-	in.read[request{resource: namespaces, name: o.GetName()}] = response{content: to}
-	return err
+func (in *Installation) SetNamespace(o *unstructured.Unstructured) {
+	in.read[request{resource: namespaces, name: o.GetName()}] = response{content: converted[corev1.Namespace](o)}
 }
 
 // AddNamespace adds a namespace of files. Its label follows its annotation, as the webhook sees to.
@@ -124,10 +115,7 @@ func Managers(o metav1.Object, field ...any) []ownership.Entry {
 	if err != nil {
 		return nil
 	}
-	parsed, err := ownership.ParseObject(text)
-	if err != nil {
-		return nil
-	}
+	parsed, _ := ownership.ParseObject(text) // an object that the API server has sent
 	entries, _ := parsed.Entries()
 	return ownership.EntriesFor(entries, fieldpath.MakePathOrDie(field...))
 }

@@ -76,7 +76,7 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 		},
 		"the caBundle is empty": {
 			do:    patches("argocd-controller", configuration, `[{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]`),
-			check: "certificate", problem: "the caBundle of webhook.ownership-handoff.io is empty", remedy: "kubectl patch " + strings.Replace(configuration, "/", " ", 1),
+			check: "certificate", problem: "the caBundle of webhook.ownership-handoff.io does not contain", remedy: "kubectl patch " + strings.Replace(configuration, "/", " ", 1),
 		},
 		"the caBundle is that of another CA": {
 			do: func() error {
@@ -91,20 +91,20 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 		},
 		"the certificate has expired": {
 			do:    storeOther(host, -time.Hour),
-			check: "certificate", problem: "the certificate expired 60m ago", remedy: "issue a new certificate into secret/" + secret, undo: storeCertificate,
+			check: "certificate", problem: "certificate has expired", remedy: "issue a certificate for " + host, undo: storeCertificate,
 		},
 		"the certificate expires soon": {
 			do:    storeOther(host, 24*time.Hour),
-			check: "certificate", problem: "was not renewed", remedy: "issue a new certificate into secret/" + secret, undo: storeCertificate,
+			check: "certificate", problem: "was not renewed", remedy: "issue a certificate for " + host, undo: storeCertificate,
 		},
 		"the certificate has another name": {
 			do:    storeOther("handoff.example.com", 90*24*time.Hour),
-			check: "certificate", problem: "is for handoff.example.com, not for " + host, remedy: "add " + host + " to the dnsNames", undo: storeCertificate,
+			check: "certificate", problem: "certificate is valid for handoff.example.com, not " + host, remedy: "issue a certificate for " + host, undo: storeCertificate,
 		},
 		"an admission enforcer changes the rules": {
 			do: patches("admissionsenforcer", configuration, `[{"op": "replace", "path": "/webhooks/0/rules", "value": [
 				{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["*"]}]}]`),
-			check: "changes", problem: "rules of webhook.ownership-handoff.io was changed by admissionsenforcer to", remedy: "admissions.enforcer/disabled=true", undo: reinstall,
+			check: "changes", problem: "not as installed: changed by admissionsenforcer", remedy: "admissions.enforcer/disabled=true", undo: reinstall,
 		},
 		"the rules match no Deployments": {
 			do:    patches("kubectl-edit", configuration, `[{"op": "replace", "path": "/webhooks/0/rules/0/apiGroups", "value": ["", "batch"]}]`),
@@ -119,15 +119,15 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 		"a person excludes a namespace": {
 			do: patches("kubectl-edit", configuration, `[{"op": "add", "path": "/webhooks/0/namespaceSelector/matchExpressions/-", "value":
 				{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["web"]}}]`),
-			check: "changes", problem: "namespaceSelector of webhook.ownership-handoff.io was changed by kubectl-edit", remedy: "kubectl apply -k", undo: reinstall,
+			check: "changes", problem: "namespaceSelector of webhook.ownership-handoff.io is ", remedy: "kubectl apply -k", undo: reinstall,
 		},
 		"a person sets failurePolicy Fail": {
 			do:    patches("kubectl-edit", configuration, `[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Fail"}]`),
-			check: "changes", problem: "failurePolicy of webhook.ownership-handoff.io was changed by kubectl-edit to Fail", remedy: "kubectl apply -k", undo: reinstall,
+			check: "changes", problem: "failurePolicy of webhook.ownership-handoff.io is Fail, not as installed: changed by kubectl-edit", remedy: "kubectl apply -k", undo: reinstall,
 		},
 		"a person sets the timeout": {
 			do:    patches("kubectl-patch", configuration, `[{"op": "replace", "path": "/webhooks/0/timeoutSeconds", "value": 30}]`),
-			check: "changes", problem: "timeoutSeconds of webhook.ownership-handoff.io was changed by kubectl-patch to 30", remedy: "kubectl apply -k", undo: reinstall,
+			check: "changes", problem: "timeoutSeconds of webhook.ownership-handoff.io is 30, not as installed: changed by kubectl-patch", remedy: "kubectl apply -k", undo: reinstall,
 		},
 		"a match condition is removed": {
 			do:    patches("kubectl-edit", configuration, `[{"op": "remove", "path": "/webhooks/0/matchConditions/0"}]`),
@@ -137,18 +137,10 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 			do:    patches("kubectl-edit", configuration, `[{"op": "remove", "path": "/webhooks/2"}]`),
 			check: "changes", problem: "webhook namespaces.ownership-handoff.io is missing", remedy: "kubectl apply -k", undo: reinstall,
 		},
-		"the webhook of namespaces does not match": {
-			do:    patches("kubectl-edit", configuration, `[{"op": "replace", "path": "/webhooks/2/rules/0/resources", "value": ["nodes"]}]`),
-			check: "dry-run", problem: "a namespace that opts in is not labeled", remedy: "logs", undo: reinstall,
-		},
-		"the webhook of objects outside namespaces does not match": {
-			do:    patches("kubectl-edit", configuration, `[{"op": "replace", "path": "/webhooks/3/rules/2/resources", "value": ["clusterrolebindings"]}]`),
-			check: "dry-run", problem: "nothing is kept in objects outside namespaces", remedy: "logs", undo: reinstall,
-		},
 		"a match condition excludes everything": {
 			do: patches("kubectl-edit", configuration, `[{"op": "add", "path": "/webhooks/0/matchConditions/-",
 				"value": {"name": "never", "expression": "request.name == 'never'"}}]`),
-			check: "changes", problem: "matchCondition never of webhook.ownership-handoff.io was changed by kubectl-edit", remedy: "kubectl apply -k",
+			check: "changes", problem: "not as installed: changed by kubectl-edit", remedy: "kubectl apply -k",
 			undo: all(runs("delete", configuration), reinstall),
 		},
 		"the API server is refused": {
@@ -167,15 +159,16 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 		},
 		"no endpoint is ready": {
 			do:    func() error { return expose(cluster.port, false) },
-			check: "service", problem: "none of its 1 endpoints is ready", remedy: "get pods", undo: exposePods,
+			check: "network", problem: "no endpoints available", remedy: "get pods", undo: exposePods,
 		},
 		"the Service has another port": {
 			do:    patches("kubectl-edit", "service/"+service, `[{"op": "replace", "path": "/spec/ports/0/port", "value": 8443}]`),
-			check: "service", problem: "has no port 443", remedy: "kubectl -n handoff-system patch service",
+			check: "network", problem: "no service port 443", remedy: "delete the Service",
+			undo: all(runs("delete", "-n", namespace, "service", service), apply, exposePods),
 		},
 		"the Service is deleted": { // and its Endpoints with it
 			do:    runs("delete", "-n", namespace, "service", service),
-			check: "service", problem: "not found: mutatingwebhookconfiguration/handoff names it", remedy: "kubectl apply -k", undo: all(apply, exposePods),
+			check: "network", problem: `services "handoff-webhook" not found`, remedy: "kubectl apply -k", undo: all(apply, exposePods),
 		},
 		"the Deployment is scaled to 0": {
 			do:    runs("scale", "-n", namespace, "deployment", "handoff-webhook", "--replicas=0"),
@@ -188,11 +181,6 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 		"a pod restarts": {
 			do:    func() error { return setPodStatus("handoff-webhook-1", "True", 7) },
 			check: "pods", problem: "container webhook has restarted 7 times, last: OOMKilled", remedy: "raise the memory limit", undo: runPods,
-		},
-		"pods run different images": {
-			do:    patches("kubectl-edit", "pod/handoff-webhook-1", `[{"op": "replace", "path": "/spec/containers/0/image", "value": "registry.invalid/old"}]`),
-			check: "versions", problem: "its pods run different images: registry.invalid/old, ", remedy: "rollout status",
-			undo: all(runs("delete", "-n", namespace, "pod", "handoff-webhook-1", "--force"), runPods),
 		},
 		"a permission is missing": {
 			do:    patches("kubectl-edit", "clusterrole/handoff-webhook", `[{"op": "replace", "path": "/rules/1/verbs", "value": ["watch"]}]`),
@@ -213,7 +201,7 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 		},
 		"the configuration is not valid": {
 			do:    configure("applyers: []"),
-			check: "permissions", problem: `the pods use the last valid one or the default: line 3: applyers: unknown field`, remedy: "correct the field", undo: apply,
+			check: "permissions", problem: `the configuration is not valid: line 3: applyers: unknown field`, remedy: "correct the field", undo: apply,
 		},
 		"a permission for self-signed certificates is missing": {
 			do: patches("kubectl-edit", "deployment/handoff-webhook",
@@ -222,7 +210,7 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 		},
 		"the key of an annotation is misspelled": {
 			do:    runs("create", "-f", "testdata/misspelled.yaml"),
-			check: "namespaces", problem: "annotation ownership-handoff.io/Mode has no effect", remedy: "kubectl handoff enable misspelled",
+			check: "namespaces", problem: "annotation ownership-handoff.io/Mode does not opt in", remedy: "kubectl handoff enable misspelled",
 			undo: runs("delete", "-f", "testdata/misspelled.yaml", "--wait=false"), // no controller completes it,
 		},
 		"a mode is misspelled": {
@@ -231,7 +219,7 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 		},
 		"the label of a namespace does not follow its annotation": {
 			do:    all(selectByLabel, stopWebhook, runs("label", "namespace", "shop", "ownership-handoff.io/mode-")),
-			check: "namespaces", problem: "is in mode enforce, but the label ownership-handoff.io/mode of namespace shop is missing",
+			check: "namespaces", problem: "is in mode enforce, but its label ownership-handoff.io/mode does not follow",
 			remedy: "kubectl patch namespace shop --type=merge -p '{}'", undo: all(restartWebhook, reinstall),
 		},
 		"a namespace is labeled and not annotated": {

@@ -235,15 +235,16 @@ func setPodStatus(name, ready string, restarts int) error {
 func exposePods() error { return expose(cluster.port, true) }
 
 func expose(port string, ready bool) error {
+	addresses := map[bool]string{true: "addresses", false: "notReadyAddresses"}[ready]
 	_, err := kubectl(fmt.Sprintf(`{"apiVersion": "v1", "kind": "List", "items": [
 		{"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
 			"metadata": {"name": %[1]q, "namespace": %[2]q, "labels": {"kubernetes.io/service-name": %[1]q}},
 			"ports": [{"name": "webhook", "port": %[3]s, "protocol": "TCP"}],
 			"endpoints": [{"addresses": [%[4]q], "conditions": {"ready": %[5]t}}]},
 		{"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": %[1]q, "namespace": %[2]q},
-			"subsets": [{"ports": [{"name": "webhook", "port": %[3]s, "protocol": "TCP"}], "addresses": [{"ip": %[4]q,
+			"subsets": [{"ports": [{"name": "webhook", "port": %[3]s, "protocol": "TCP"}], %[6]q: [{"ip": %[4]q,
 				"targetRef": {"kind": "Pod", "namespace": %[2]q, "name": "handoff-webhook-1"}}]}]}]}`,
-		service, namespace, port, cluster.address, ready), "apply", "-f", "-")
+		service, namespace, port, cluster.address, ready, addresses), "apply", "-f", "-")
 	return err
 }
 
