@@ -100,7 +100,7 @@ func TestGapsAreReported(t *testing.T) {
 func TestPreviewFiles(t *testing.T) {
 	seen := transcript(t,
 		words("preview -f testdata/preview/web.yaml --live testdata/shop.yaml"),
-		words("preview -f testdata/preview/web.yaml --live - -o wide"),
+		words("preview -f testdata/preview/web.yaml --live -"),
 		words("preview -f testdata/preview/new.yaml --live testdata/preview/moved.yaml"),
 		words("preview -f testdata/preview/new.yaml --live testdata/preview/moved.yaml -o yaml"),
 		words("preview -f testdata/preview/new.yaml --live testdata/helm.yaml"),

@@ -35,8 +35,8 @@ errors, as with kubectl diff.`,
 		Example: `  # Preview an apply
   kubectl handoff preview -f shop.yaml
 
-  # Preview a whole directory, with the names of the decisions
-  kubectl handoff preview -R -f manifests/ -o wide
+  # Preview a whole directory
+  kubectl handoff preview -R -f manifests/
 
   # Preview a server-side apply
   kubectl handoff preview --server-side -f shop.yaml
@@ -71,12 +71,10 @@ func (s *shared) preview(c *cobra.Command, options preview.Options) error {
 		return err
 	}
 	keeps := false
-	items := make([]preview.Data, len(previews))
 	for i := range previews {
-		items[i] = previews[i].Data()
-		keeps, gaps = keeps || items[i].Keeps, append(gaps, items[i].Gaps...)
+		keeps, gaps = keeps || previews[i].Keeps, append(gaps, previews[i].Gaps...)
 	}
-	if err := show(s, "Preview", items, false, func() error { return s.writePreviews(previews) }); err != nil {
+	if err := show(s, "Preview", previews, false, func() error { return s.writePreviews(previews) }); err != nil {
 		return err
 	}
 	failed, finished := s.fail(failures...), s.finish(gaps, keeps)
@@ -136,7 +134,7 @@ func (s *shared) writePreviews(previews []preview.Preview) error {
 				return err
 			}
 		}
-		if err := previews[i].Write(out, s.style(), s.isWide()); err != nil {
+		if err := previews[i].Write(out, s.style()); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -37,36 +38,27 @@ func (t *trial) send(ctx context.Context, mode string) (a answer, err error) {
 	if err != nil {
 		return a, err
 	}
+	ctx, heard := source.WithWarnings(ctx, mode == "")
 	options := metav1.PatchOptions{
 		FieldManager: t.options.manager(), DryRun: []string{metav1.DryRunAll}, FieldValidation: t.options.Validate,
 	}
-	var text []byte
-	kind := types.ApplyPatchType
-	if t.options.ServerSide {
-		// Another manager may own the label. Other conflicts have been reported by the dry run without it.
-		force := t.options.ForceConflicts || mode != ""
-		options.Force = &force
-		text, err = json.Marshal(sent.Object)
-	} else if t.preview.Subject.Object.Present() {
-		if text, kind, err = t.patch(sent); string(text) == "{}" {
-			return answer{text: t.preview.Subject.Object.Text(), unsent: true}, nil
-		}
-		if live, _ := t.preview.Subject.Object.LastApplied(); err == nil && lastApplied(sent) == live {
-			setLastApplied(sent, live+mark)
-			text, kind, err = t.patch(sent)
-		}
-	}
-	if err != nil {
-		return a, err
-	}
-	ctx, heard := source.WithWarnings(ctx, mode == "")
 	var stored *unstructured.Unstructured
-	if text != nil {
-		stored, err = t.application.Resource.Patch(ctx, t.preview.Subject.Name, kind, text, options)
-	} else {
+	if t.preview.Creates && !t.options.ServerSide {
 		stored, err = t.application.Resource.Create(ctx, sent, metav1.CreateOptions{
 			FieldManager: options.FieldManager, DryRun: options.DryRun, FieldValidation: options.FieldValidation,
 		})
+	} else {
+		patch, kind, patchErr := t.patch(sent)
+		switch {
+		case patchErr != nil:
+			return a, patchErr
+		case string(patch) == "{}":
+			return answer{text: t.preview.Subject.Object.Text(), unsent: true}, nil
+		case t.options.ServerSide:
+			// Another manager may own the label. Other conflicts have been reported by the dry run without it.
+			options.Force = new(t.options.ForceConflicts || mode != "")
+		}
+		stored, err = t.application.Resource.Patch(ctx, t.preview.Subject.Name, kind, patch, options)
 	}
 	if err != nil {
 		return a, t.classify(err)
@@ -84,13 +76,18 @@ func (t *trial) send(ctx context.Context, mode string) (a answer, err error) {
 	return a, err
 }
 
-// patch returns the patch of a client-side apply, {} if it changes nothing.
+// patch returns the patch of an apply, {} if a client-side apply changes nothing.
 func (t *trial) patch(sent *unstructured.Unstructured) (text []byte, kind types.PatchType, err error) {
 	manifest, err := json.Marshal(sent.Object)
-	if err != nil {
-		return nil, kind, err
+	if err != nil || t.options.ServerSide {
+		return manifest, types.ApplyPatchType, err
 	}
-	return t.preview.Subject.ApplyPatch(t.base(), manifest, t.preview.Subject.Object.Text())
+	text, kind, err = t.preview.Subject.ApplyPatch(t.base(), manifest, t.preview.Subject.Object.Text())
+	if live, _ := t.preview.Subject.Object.LastApplied(); err == nil && string(text) != "{}" && lastApplied(sent) == live {
+		setLastApplied(sent, live+mark)
+		return t.patch(sent)
+	}
+	return text, kind, err
 }
 
 // base returns the last-applied configuration as kubectl reads it.
@@ -128,16 +125,11 @@ func (t *trial) sent(mode string) (*unstructured.Unstructured, error) {
 
 // restoreLabel sets the mode label of a stored object to that of the object after the apply as it is, or else of the live one.
 func (t *trial) restoreLabel(stored *unstructured.Unstructured) {
-	like, err := ownership.ParseObject(t.preview.With)
-	if err != nil || !like.Present() {
-		like = t.preview.Subject.Object
-	}
+	like, _ := ownership.ParseObject([]byte(cmp.Or(string(t.preview.With), string(t.preview.Subject.Object.Text())))) // which has been parsed before
 	set := labels.Merge(stored.GetLabels(), nil)
-	delete(set, ownership.ModeLabel)
 	if label, labeled := like.ModeLabel(); labeled {
 		set[ownership.ModeLabel] = label
-	}
-	if len(set) == 0 {
+	} else if delete(set, ownership.ModeLabel); len(set) == 0 {
 		set = nil
 	}
 	stored.SetLabels(set)

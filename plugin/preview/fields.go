@@ -10,7 +10,6 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/protocol"
-	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -20,23 +19,16 @@ import (
 
 // Field is a field that an apply changes, or that handoff acts on.
 type Field struct {
-	Path fieldpath.Path `json:"-"`
-	Name string         `json:"path"`
+	Path string `json:"path"`
 	// Live, Without and With are its values as JSON, nil if the object does not have the field.
 	Live    json.RawMessage `json:"live,omitempty"`
 	Without json.RawMessage `json:"without,omitempty"`
 	With    json.RawMessage `json:"with,omitempty"`
-	// Why describes why the field changes or is kept.
-	Why string `json:"why"`
-	// Acted reports whether handoff acts on the field.
-	Acted bool `json:"-"`
-	// Verdict is what handoff does, Decision the name of the row in the decision table, as "keep-autoscaled", Row its number,
-	// and Owner and By name the field's owner. They are missing if handoff does not act on the field, or only the webhook knows.
-	Verdict  string `json:"verdict,omitempty"`
-	Decision string `json:"decision,omitempty"`
-	Row      int    `json:"row,omitempty"`
-	Owner    string `json:"owner,omitempty"`
-	By       string `json:"by,omitempty"`
+	// Acted reports whether handoff acts on the field, and Why describes that, or why the field changes.
+	Acted bool   `json:"acted,omitempty"`
+	Why   string `json:"why"`
+
+	path fieldpath.Path
 }
 
 // fill fills in the fields: those that handoff acts on, followed by all others that the apply changes.
@@ -45,116 +37,96 @@ func (t *trial) fill() error {
 	if err != nil {
 		return err
 	}
-	for _, c := range t.decided.Changes {
-		t.addDecided(c, differences)
-	}
+	t.preview.Keeps = t.preview.Acts && t.preview.Without == nil
 	for _, path := range differences {
-		t.addDifference(path)
+		if !t.addWarned(path) && t.isAnyHidden() {
+			t.addActed(path, "kept by handoff")
+		} // other values can differ between two dry runs too, such as ports that the API server allocates
 	}
-	if err := t.addOthers(); err != nil {
-		return err
-	}
-	t.preview.keeps = t.preview.Acts && t.preview.Without == nil
-	for i := range t.preview.Fields {
-		f := &t.preview.Fields[i]
-		t.preview.keeps = t.preview.keeps || f.Acted && (t.preview.Without == nil || !bytes.Equal(f.Without, f.With))
-	}
+	others, err := t.others()
+	t.preview.Fields = append(t.preview.Fields, others...)
 	for _, text := range t.warnings {
-		if !t.used[text] && !isMore(text) {
+		if !t.used[text] && !isMore(text) && !t.isLocal {
 			t.preview.Warnings = append(t.preview.Warnings, text)
 		}
 	}
-	return nil
+	return err
+}
+
+// others returns the other fields that the apply changes. It adds those that a warning names to the others that handoff acts on.
+func (t *trial) others() (others []Field, err error) {
+	if t.preview.Creates {
+		return nil, nil
+	}
+	manifests, err := t.manifests()
+	if err != nil {
+		return nil, err
+	}
+	changes, err := t.changes(t.live, t.with)
+	for _, path := range changes {
+		if t.addWarned(path) {
+			continue
+		}
+		f := t.at(path)
+		f.Why = reason(manifests.On(path), f.With != nil)
+		if t.without != nil { // generated values differ
+			f.Without = f.With
+		}
+		others = append(others, f)
+	}
+	return others, err
 }
 
 func (t *trial) at(path fieldpath.Path) Field {
 	return Field{
-		Path: path, Name: explain.Text(path),
+		Path: explain.Text(path), path: path,
 		Live: t.live.Find(path).Text(), Without: t.without.Find(path).Text(), With: t.with.Find(path).Text(),
 	}
 }
 
-// addDecided adds a field of this program's decision if it is also handoff's.
-func (t *trial) addDecided(c *merge.Change, differences []fieldpath.Path) {
-	why, warned := t.warning(c.Field.Path, c.Field.Live)
-	isDifferent := slices.ContainsFunc(differences, func(path fieldpath.Path) bool { return areNested(path, c.Field.Path) })
-	if !t.decidedHere && !warned && !isDifferent {
-		return // the configuration of the cluster is another
-	}
-	f := t.at(c.Field.Path)
-	f.Acted, f.Why = true, because(c, f.Name)
-	isOurs := !warned || why == f.Why
-	if !isOurs {
-		f.Why = why
-	}
-	if isOurs || strings.Contains(why, "...") {
-		f.Verdict, f.Decision, f.Row = string(c.Decision.Verdict), c.Decision.Name, c.Decision.Row
-		f.Owner, f.By = c.Field.Owner.Kind.String(), c.Field.Owner.By
-	}
+func (t *trial) addActed(path fieldpath.Path, why string) {
+	f := t.at(path)
+	f.Acted, f.Why = true, why
+	t.preview.Keeps = t.preview.Keeps || t.without == nil || !bytes.Equal(f.Without, f.With)
 	t.preview.Fields = append(t.preview.Fields, f)
 }
 
-// addDifference adds a field whose value handoff has changed. Other values can differ between two dry runs too, such as ports that
-// the API server allocates.
-func (t *trial) addDifference(path fieldpath.Path) {
-	if slices.ContainsFunc(t.preview.Fields, func(f Field) bool { return areNested(f.Path, path) }) {
-		return
+// addWarned adds the field that a warning of handoff names at a path, above it or, in an object, nested under it. It reports whether
+// there is one, or has been.
+func (t *trial) addWarned(path fieldpath.Path) (found bool) {
+	for n := len(path); n > 0; n-- {
+		if slices.ContainsFunc(t.preview.Fields, func(f Field) bool { return f.path.Equals(path[:n]) }) {
+			return true
+		}
+		if why, ok := t.warning(path[:n]); ok {
+			t.addActed(path[:n], why)
+			return true
+		}
 	}
-	f := t.at(path)
-	for n := len(path); n > 0 && !f.Acted; n-- {
-		f.Why, f.Acted = t.warning(path[:n], f.With)
+	for _, o := range []*jsontree.Node{t.with, t.live} {
+		at := o.Find(path)
+		if !at.IsObject() {
+			continue
+		}
+		for part := range at.Parts() {
+			name := part.Name()
+			found = t.addWarned(append(path[:len(path):len(path)], fieldpath.PathElement{FieldName: &name})) || found
+		}
 	}
+	return found
+}
+
+// isAnyHidden reports whether handoff can have acted on fields that no warning names in full.
+func (t *trial) isAnyHidden() bool {
 	isCut := func(text string) bool { return isMore(text) || strings.Contains(text, " ...") }
-	if !f.Acted && (t.preview.Subject.IsSecret() || slices.ContainsFunc(t.warnings, isCut)) {
-		f.Why, f.Acted = "kept by handoff", true
-	}
-	if f.Acted {
-		t.preview.Fields = append(t.preview.Fields, f)
-	}
+	return t.preview.Subject.IsSecret() || slices.ContainsFunc(t.warnings, isCut)
 }
 
 // isMore reports whether a warning is only about the number of fields that no warning names.
 func isMore(warning string) bool { return strings.HasSuffix(warning, " more fields") }
 
-func areNested(a, b fieldpath.Path) bool {
-	return ownership.HasPrefix(a, b) || ownership.HasPrefix(b, a)
-}
-
-// addOthers adds the other fields that the apply changes.
-func (t *trial) addOthers() error {
-	if !t.preview.Subject.Object.Present() {
-		return nil
-	}
-	manifests, err := t.manifests()
-	if err != nil {
-		return err
-	}
-	changes, err := t.changes(t.live, t.with)
-	if err != nil {
-		return err
-	}
-	var acted, others []Field
-	for _, path := range changes {
-		if slices.ContainsFunc(t.preview.Fields, func(f Field) bool { return f.Path.Equals(path) }) {
-			continue
-		}
-		f := t.at(path)
-		if f.Why, f.Acted = t.warning(path, f.Live); f.Acted {
-			acted = append(acted, f)
-			continue
-		}
-		f.Why = reason(manifests.On(path), f.With != nil)
-		if t.without != nil {
-			f.Without = f.With
-		}
-		others = append(others, f)
-	}
-	t.preview.Fields = slices.Concat(t.preview.Fields, acted, others)
-	return nil
-}
-
 // warning returns what a warning of handoff says about a field, without the path and the value.
-func (t *trial) warning(path fieldpath.Path, value []byte) (why string, ok bool) {
+func (t *trial) warning(path fieldpath.Path) (why string, ok bool) {
 	for _, text := range t.warnings {
 		before, after, found := strings.Cut(strings.TrimPrefix(text, protocol.WarningPrefix)+" ", " "+path.String())
 		if !found || !strings.ContainsAny(after[:1], "=,; ") {
@@ -162,7 +134,10 @@ func (t *trial) warning(path fieldpath.Path, value []byte) (why string, ok bool)
 		}
 		t.used[text] = true
 		if shown, hasValue := strings.CutPrefix(after, "="); hasValue {
-			after = strings.TrimPrefix(shown, strings.Trim(string(value), `"`))
+			after = shown
+			for _, o := range []*jsontree.Node{t.with, t.live} {
+				after = strings.TrimPrefix(after, strings.Trim(string(o.Find(path).Text()), `"`))
+			}
 		}
 		return strings.TrimSpace(strings.TrimSuffix(before, " with") + after), true // started with 7
 	}
@@ -199,7 +174,7 @@ func (t *trial) differences() (paths []fieldpath.Path, err error) {
 	switch {
 	case t.without == nil:
 		return nil, nil
-	case t.preview.Subject.Object.Present():
+	case !t.preview.Creates:
 		return t.changes(t.without, t.with)
 	case scaled != nil && !bytes.Equal(t.without.Find(scaled).Text(), t.with.Find(scaled).Text()):
 		return []fieldpath.Path{scaled}, nil
@@ -219,16 +194,6 @@ func (t *trial) changes(before, after *jsontree.Node) (paths []fieldpath.Path, e
 		}
 	}
 	return nil, err
-}
-
-// because returns the reason of a decision of this program, as in the webhook's warnings.
-func because(c *merge.Change, name string) string {
-	did := map[merge.Verdict]string{
-		merge.Keep: "kept", merge.Clear: "cleared", merge.Start: "started", merge.ManifestWins: "not kept",
-		merge.Removed: "removed",
-	}[c.Decision.Verdict]
-	before, owner, after := c.Text(did, name)
-	return before + owner + after
 }
 
 // manifests returns what the manifests applied now and before declare.

@@ -1,10 +1,12 @@
 package preview
 
 import (
+	"fmt"
 	"testing"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -40,8 +42,9 @@ func TestTheReasonInAWarning(t *testing.T) {
 		"a path of which the front is cut": {"handoff: kept ...replicas, owned by bot", replicas, "7", ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			r := trial{warnings: []string{c.warning}, used: map[string]bool{}}
-			got, ok := r.warning(c.path, []byte(c.value))
+			object := jsontree.Valid(fmt.Appendf(nil, `{"spec":{"replicas":%[1]s,"x":%[1]s},"data":{"password":%[1]s}}`, c.value))
+			r := trial{warnings: []string{c.warning}, used: map[string]bool{}, with: object}
+			got, ok := r.warning(c.path)
 			if got != c.want || ok != (c.want != "") || r.used[c.warning] != ok {
 				t.Errorf("want %q, got %q (%v)", c.want, got, ok)
 			}

@@ -3,7 +3,6 @@ package preview
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -15,18 +14,11 @@ import (
 
 const rejects = "the API server rejects it: "
 
-// refusal is the API server's error for an invalid object after an apply. ofFields reports whether validation returned it: the
-// error of a policy names no fields.
-type refusal struct {
-	err      error
-	ofFields bool
-}
+// refusal is the API server's error for an object that is invalid after an apply, but not that of a policy, which names no fields.
+type refusal struct{ text string }
 
 // Error implements error.
-func (r *refusal) Error() string { return rejects + r.err.Error() }
-
-// Unwrap implements error.
-func (r *refusal) Unwrap() error { return r.err }
+func (r *refusal) Error() string { return rejects + r.text }
 
 // classify separates rejections by the API server from failed requests. The API server's message can quote a Secret.
 func (t *trial) classify(err error) error {
@@ -39,43 +31,24 @@ func (t *trial) classify(err error) error {
 		causes = details.Causes
 	}
 	text := strings.Join(strings.Fields(err.Error()), " ")
-	isSecret := t.preview.Subject.IsSecret() && !source.IsPermission(err)
+	isNameless := func(cause metav1.StatusCause) bool { return cause.Field == "" }
 	_, unknown, isStrict := strings.Cut(text, "strict decoding error: ")
 	switch {
 	case apierrors.IsConflict(err):
 		return conflict(causes)
-	case isStrict && isSecret:
-		fields := regexp.MustCompile(`(unknown|duplicate) field "[^"]*"`).FindAllString(unknown, -1)
-		unknown = strings.Join(fields, ", ")
-		fallthrough
-	case isStrict:
+	case isStrict: // which names fields, but quotes no values
 		return errors.New(rejects + unknown + "; fix it, or use --validate=warn")
-	case isSecret:
+	case t.preview.Subject.IsSecret() && !source.IsPermission(err):
 		text = source.WithoutMessage(err).Error()
-	case apierrors.IsInvalid(err) && len(causes) == 1 && causes[0].Field == "patch":
-		return invalidPatch(causes[0].Message)
+	case apierrors.IsInvalid(err) && len(causes) == 1 && causes[0].Field == "patch": // the message quotes the object
+		return errors.New(rejects + strings.TrimPrefix(text[strings.LastIndex(text, `": `)+1:], ": "))
 	case !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err):
 		return source.Advise(err, t.preview.Subject.Namespace)
 	}
-	if !apierrors.IsInvalid(err) {
-		return errors.New(rejects + text)
+	if apierrors.IsInvalid(err) && len(causes) > 0 && !slices.ContainsFunc(causes, isNameless) {
+		return &refusal{text}
 	}
-	isNameless := func(cause metav1.StatusCause) bool { return cause.Field == "" }
-	return &refusal{errors.New(text), len(causes) > 0 && !slices.ContainsFunc(causes, isNameless)}
-}
-
-// invalidPatch returns the API server's error for an invalid patch without the object, which the message quotes.
-func invalidPatch(message string) error {
-	const quoted = `": `
-	at := strings.LastIndex(message, quoted)
-	if at < 0 {
-		return errors.New(rejects + "a field's value does not match its declared type")
-	}
-	reason := strings.Join(strings.Fields(message[at+len(quoted):]), " ")
-	if declared, ok := strings.CutPrefix(reason, "unrecognized type: "); ok {
-		reason = "a field of type " + declared + " has a value of another type"
-	}
-	return errors.New(rejects + reason)
+	return errors.New(rejects + text)
 }
 
 // conflict returns an error that lists the fields of other managers. Without any, the object's resourceVersion differs from the

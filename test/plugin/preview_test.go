@@ -14,8 +14,7 @@ func TestPreview(t *testing.T) {
 		"preview": {
 			"preview -n shop -f testdata/objects.yaml",
 			"preview -n shop -f testdata/preview/web.yaml",
-			"preview -n shop -f testdata/preview/web.yaml -o wide",
-			"preview -n shop -f testdata/preview/web.yaml -o jsonpath={.items[0].fields[?(@.verdict)].path}",
+			"preview -n shop -f testdata/preview/web.yaml -o jsonpath={.items[0].fields[?(@.acted)].path}",
 			"preview -n office -f testdata/objects.yaml",
 		},
 		"previewserverside": {
