@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -242,6 +244,47 @@ func TestOtherCommandsWithTheFieldManagerOfAnApply(t *testing.T) {
 		// Also changes last-applied, and is still a user's command.
 		edits("s/app:1/app:8/g; s/replicas: [79]/replicas: 10/").says("may revert this change").records("app:8").replicas(10),
 	}}})
+}
+
+// TestAnOperatorThatReplacesObjects plays operators that build a Deployment again and put it at each reconciliation, without a field manager:
+// defilantech/LLMKube#484, vllm-project/semantic-router#4058. An operator is no applier until the configuration lists it as one.
+func TestAnOperatorThatReplacesObjects(t *testing.T) {
+	t.Parallel()
+	as := rest.CopyConfig(cluster.Plane.Config)
+	as.UserAgent = "manager/v0.9 (linux/amd64)"
+	operator, err := client.New(as, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	puts := func(n *namespace, replicas string, options ...client.UpdateOption) int64 {
+		n.Helper()
+		o := n.placed(decoded(n, deployment(replicas, "app:1")))
+		err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+			o.SetResourceVersion(n.object().GetResourceVersion())
+			return operator.Update(n.Context(), o, options...)
+		})
+		if err != nil {
+			n.Fatal(err)
+		}
+		return replicasOf(n, o)
+	}
+	creates := did(func(n *namespace) {
+		if err := operator.Create(n.Context(), n.placed(decoded(n, deployment("3", "app:1")))); err != nil {
+			n.Fatal(err)
+		}
+	})
+	reconciles := func(replicas string) step { return did(func(n *namespace) { puts(n, replicas) }) }
+	play(t, map[string]scenario{
+		"not listed": {steps: []step{creates, autoscaledTo(7), reconciles("3").replicas(3), reconciles("").replicas(1)}},
+		"listed": {steps: []step{
+			creates, autoscaledTo(7),
+			did(func(n *namespace) {
+				n.configured("apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nappliers: {add: [manager]}\n")
+				n.eventually("the API server calls the webhook that lists it", func() bool { return puts(n, "3", client.DryRunAll) == 7 })
+			}),
+			reconciles("3").replicas(7).managers(byAutoscaler), reconciles("").replicas(7).managers(byAutoscaler), reconciles("4").replicas(7),
+		}},
+	})
 }
 
 // TestAnAnnotationThatAControllerCopiesIsNoApply creates a Deployment as an operator that copies all annotations of its own object.
