@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 
@@ -41,5 +43,22 @@ func TestASelectorOfObjectsInFilesDoesNotHideTheirAutoscalers(t *testing.T) {
 	}
 	if len(subjects) != 1 || subjects[0].Scaler.Name != "HorizontalPodAutoscaler/web" {
 		t.Errorf("want the Deployment with its autoscaler, got %+v", subjects)
+	}
+}
+
+func TestIsPermission(t *testing.T) {
+	secrets := schema.GroupResource{Resource: "secrets"}
+	for sentence, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"of one object":                    {apierrors.NewForbidden(secrets, "token", errors.New(`User "me" cannot get resource "secrets"`)), true},
+		"of a list, which names no object": {apierrors.NewForbidden(secrets, "", errors.New(`User "me" cannot list resource "secrets"`)), true},
+		"no user":                          {apierrors.NewUnauthorized("Unauthorized"), true},
+		"a policy, which can quote it":     {apierrors.NewForbidden(secrets, "token", errors.New("ValidatingAdmissionPolicy 'p' denied request: hunter2")), false},
+	} {
+		if got := source.IsPermission(c.err); got != c.want {
+			t.Errorf("%s: want %v, got %v for %v", sentence, c.want, got, c.err)
+		}
 	}
 }
