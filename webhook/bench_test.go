@@ -6,8 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -57,9 +55,9 @@ func TestRulesForOtherKindsCostNothing(t *testing.T) {
 // recordedServer returns a server and a recorded review of a write in a namespace with an autoscaler.
 func recordedServer(tb testing.TB, review string) (*server, []byte) {
 	tb.Helper()
-	body, err := os.ReadFile(filepath.Join("testdata", "reviews", review+".json"))
-	if err != nil {
-		tb.Fatal(err)
+	body := recorded(tb)[review]
+	if body == nil {
+		tb.Fatalf("no review %s was recorded", review)
 	}
 	handoff := newServer(tb, &fakeCluster{modes: map[string]string{review: "enforce"}, autoscaler: "HorizontalPodAutoscaler/web"})
 	handoff.Log, handoff.Events = encodedLog(), unrecorded{}

@@ -1,15 +1,12 @@
 package webhook_test
 
 import (
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
 )
-
-var errClosed = errors.New("the connection is closed")
 
 // The strings of a review are copied all at once. What an Event retains must not retain the long ones among them.
 func TestEventsDoNotRetainOtherTextOfTheReview(t *testing.T) {

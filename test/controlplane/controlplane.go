@@ -171,7 +171,7 @@ var errNotOurs = errors.New("the control plane was not started by this process")
 
 // Connect returns a control plane that this process did not start, such as a kind cluster's, with its own kubectl as from
 // Start. Stop leaves it running; AddUser returns an error.
-func Connect(ctx context.Context, kubeconfig string) (*ControlPlane, error) {
+func Connect(_ context.Context, kubeconfig string) (*ControlPlane, error) {
 	binaries, err := findBinaries("")
 	if err != nil {
 		return nil, err
