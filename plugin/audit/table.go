@@ -83,9 +83,9 @@ func (r *Report) summary() string {
 
 // notes returns what is no risk, and worth knowing.
 func (r *Report) notes() (sentences []string) {
-	var changed []string
-	for _, c := range r.Changed {
-		changed = append(changed, fmt.Sprintf("%s of %s (%s)", c.Field, c.title, c.Managers[0]))
+	changed := make([]string, len(r.Changed))
+	for i, c := range r.Changed {
+		changed[i] = fmt.Sprintf("%s of %s (%s)", c.Field, c.title, c.Managers[0])
 	}
 	for _, note := range []struct {
 		format string

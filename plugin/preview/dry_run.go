@@ -127,9 +127,11 @@ func (t *trial) sent(mode string) (*unstructured.Unstructured, error) {
 func (t *trial) restoreLabel(stored *unstructured.Unstructured) {
 	like, _ := ownership.ParseObject([]byte(cmp.Or(string(t.preview.With), string(t.preview.Subject.Object.Text())))) // which has been parsed before
 	set := labels.Merge(stored.GetLabels(), nil)
+	delete(set, ownership.ModeLabel)
 	if label, labeled := like.ModeLabel(); labeled {
 		set[ownership.ModeLabel] = label
-	} else if delete(set, ownership.ModeLabel); len(set) == 0 {
+	}
+	if len(set) == 0 {
 		set = nil
 	}
 	stored.SetLabels(set)
