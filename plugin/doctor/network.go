@@ -23,8 +23,9 @@ func (d *diagnosis) checkNetwork(ctx context.Context) {
 		port = *d.service.Port
 	}
 	path := fmt.Sprintf("/api/v1/namespaces/%s/services/https:%s:%d/proxy/mutate", d.namespace, d.service.Name, port)
-	body, err := d.discovery.RESTClient().Get().AbsPath(path).Do(limited).Raw()
-	text := string(body)
+	response := d.discovery.RESTClient().Get().AbsPath(path).Do(limited)
+	body, _ := response.Raw()
+	text, err := string(body), response.Error() // which has the message of the API server, unlike that of Raw
 	if err != nil {
 		text = err.Error()
 	}
