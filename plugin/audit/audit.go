@@ -156,11 +156,10 @@ func (a *auditor) audit(s source.Subject) {
 // changed adds the fields that another manager wrote since the last-applied manifest set them, but not those that handoff keeps
 // once the manifest drops them (the table of units in docs/decisions.md), nor scale fields.
 func (a *auditor) changed(e explain.Explanation) {
-	managers := e.Subject.Context.Managers
 	for i := range e.Fields {
 		f := &e.Fields[i]
 		if f.Value == nil || f.DeclaredValue == nil || f.Owner.Kind.Decided() != ownership.Imperative || len(f.Entries) == 0 ||
-			managers.IsApplier(f.Entries[0]) || e.Subject.Context.IsScale(f.Path) || e.Keeps(f, ownership.Lacks, ownership.Sets) {
+			e.Subject.Context.IsScale(f.Path) || e.Keeps(f, ownership.Lacks, ownership.Sets) {
 			continue
 		}
 		r := risk(Changed, e, f)

@@ -60,3 +60,15 @@ func TestRecordsAreNotCompared(t *testing.T) {
 		t.Errorf("want %s, got %s, %v", want, compared.Text(), err)
 	}
 }
+
+// The object of a kept label differs as a whole if the manifest has dropped its only label.
+func TestAWarningNamesAFieldNestedUnderADifference(t *testing.T) {
+	r := trial{
+		warnings: []string{"handoff: kept .metadata.labels.team=web, set by kubectl-label and no longer in the manifest"},
+		used:     map[string]bool{}, with: jsontree.Valid([]byte(`{"metadata":{"labels":{"team":"web"}}}`)),
+	}
+	found := r.addWarned(fieldpath.MakePathOrDie("metadata", "labels"))
+	if fields := r.preview.Fields; !found || len(fields) != 1 || fields[0].Path != ".metadata.labels.team" || !fields[0].Acted {
+		t.Errorf("got %v", fields)
+	}
+}
