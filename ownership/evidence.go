@@ -2,6 +2,7 @@ package ownership
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -100,14 +101,46 @@ func (e Entry) appliesLastApplied() bool {
 	if e.of == nil || e.Subresource != "" || e.isByController() {
 		return false
 	}
-	applied, values := e.of.appliedValues()
-	managed := 0
-	applied.Managed(e.Fields, func(n *fieldtree.Node, _ *jsontree.Node) {
-		if n.Wanted {
-			managed++
+	manifest, values := e.of.declared()
+	return 2*managedValues(nil, e.Fields, manifest, e.of.object.root) > values
+}
+
+// managedValues returns how many values outside of lists a field set contains that a manifest declares and that the object has.
+func managedValues(path fieldpath.Path, set, manifest, live *jsontree.Node) (managed int) {
+	depth := len(path)
+	for part := range set.Parts() {
+		name, isField := strings.CutPrefix(part.Name(), "f:")
+		if declared := manifest.Member(name); isField && declared != nil {
+			is := live.Member(name)
+			path = append(path[:depth], fieldpath.FieldNameElement(name))
+			managed += managedValues(path, part, declared, is)
+			if isValue(path, declared) && sameValue(is.Text(), declared.Text()) {
+				managed++
+			}
 		}
-	})
-	return 2*managed > values
+	}
+	return managed
+}
+
+// valuesIn returns how many values outside of lists a manifest declares.
+func valuesIn(path fieldpath.Path, manifest *jsontree.Node) (values int) {
+	if !manifest.IsObject() {
+		return 0
+	}
+	depth := len(path)
+	for part := range manifest.Parts() {
+		path = append(path[:depth], fieldpath.FieldNameElement(part.Name()))
+		values += valuesIn(path, part)
+		if isValue(path, part) {
+			values++
+		}
+	}
+	return values
+}
+
+// isValue reports whether a manifest declares a scalar at a path that does not identify the object.
+func isValue(path fieldpath.Path, declared *jsontree.Node) bool {
+	return !declared.IsObject() && !declared.IsNull() && declared.Kind() != '[' && !isIdentity(path)
 }
 
 // fact is read when it is first needed, and once: owners are determined for each field.
@@ -131,14 +164,14 @@ type surroundings struct {
 	entries []Entry
 
 	hasController func() bool
-	// appliedValues returns the values outside of lists that the last-applied configuration declares and that the object has, and the
-	// number of all that it declares.
-	appliedValues func() (applied *fieldtree.Tree, declared int)
+	// declared returns the last-applied configuration, and the number of values outside of lists in it; nil and 0 if there is none, or if
+	// it is that of another object.
+	declared func() (manifest *jsontree.Node, values int)
 }
 
 // withSurroundings returns the entries of an object with a reference to it.
 func (o Object) withSurroundings(entries []Entry) []Entry {
-	of := &surroundings{o, entries, sync.OnceValue(o.hasController), sync.OnceValues(o.appliedValues)}
+	of := &surroundings{o, entries, sync.OnceValue(o.hasController), sync.OnceValues(o.declared)}
 	facts := make([]struct{ applier, controlled fact }, len(entries))
 	for i := range entries {
 		e := &entries[i]
@@ -167,24 +200,13 @@ func (s *surroundings) isCreatedBy(e Entry) bool {
 	return ok && created == e.Time
 }
 
-// appliedValues is surroundings.appliedValues.
-func (o Object) appliedValues() (applied *fieldtree.Tree, declared int) {
-	applied = &fieldtree.Tree{}
+// declared is surroundings.declared.
+func (o Object) declared() (manifest *jsontree.Node, values int) {
 	if !o.hasOwnLastApplied() {
-		return applied, 0
+		return nil, 0
 	}
-	manifest, _ := o.LastAppliedManifest()
-	applied.AddLeaves(manifest)
-	inManifest, inObject := applied.Find(manifest), applied.Find(o.root)
-	for _, n := range applied.Nodes() {
-		value := inManifest.Of(n)
-		isValue := n.Wanted && value != nil && value.Kind() != '[' && !isIdentity(n.Path())
-		if isValue {
-			declared++
-		}
-		n.Wanted = isValue && sameValue(inObject.Of(n).Text(), value.Text())
-	}
-	return applied, declared
+	manifest, _ = o.LastAppliedManifest()
+	return manifest, valuesIn(nil, manifest)
 }
 
 // hasOwnLastApplied reports whether the object has a last-applied configuration that is valid and does not name another object.

@@ -1,13 +1,11 @@
 package fieldtree_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
-	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
@@ -26,38 +24,5 @@ func TestFindFindsAllPathsInOnePass(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
-	}
-}
-
-func TestAddLeaves(t *testing.T) {
-	for sentence, c := range map[string]struct {
-		text string
-		want []string
-	}{
-		"a scalar":                             {`{"a":1}`, []string{".a"}},
-		"each scalar in objects":               {`{"a":{"b":1,"c":{"d":"x","e":false}},"f":1}`, []string{".a.b", ".a.c.d", ".a.c.e", ".f"}},
-		"null and an empty object add nothing": {`{"a":{"b":null,"c":{},"d":{"e":{}}}}`, nil},
-		"a list":                               {`{"a":{"b":[{"c":1}],"d":[]}}`, []string{".a.b", ".a.d"}},
-		"names that are escaped":               {`{"\u0061":{"\"":1}}`, []string{`.a."`}},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			into := &fieldtree.Tree{}
-			into.AddLeaves(jsontree.Valid([]byte(c.text)))
-			if diff := cmp.Diff(c.want, wanted(into)); diff != "" {
-				t.Errorf("leaves (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestAddLeavesAddsDeepValuesAsLeaves(t *testing.T) {
-	text := "1"
-	for i := range fieldtree.MaxDepth + 5 {
-		text = fmt.Sprintf(`{"%d":%s}`, fieldtree.MaxDepth+4-i, text)
-	}
-	into := &fieldtree.Tree{}
-	into.AddLeaves(jsontree.Valid([]byte(text)))
-	if diff := cmp.Diff([]string{nested(fieldtree.MaxDepth).String()}, wanted(into)); diff != "" {
-		t.Errorf("leaves (-want +got):\n%s", diff)
 	}
 }

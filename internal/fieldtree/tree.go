@@ -132,3 +132,18 @@ func (n *Node) IsKey() bool {
 	}
 	return slices.ContainsFunc(*n.parent.Element.Key, func(f value.Field) bool { return f.Name == *n.Element.FieldName })
 }
+
+// Has reports whether a path is a wanted path of t, nested under one or a parent of one.
+func (t *Tree) Has(path fieldpath.Path) bool {
+	n := &t.root
+	for _, element := range path {
+		key, err := keyOf(element)
+		if n = t.children[childKey{n, key}]; err != nil || n == nil {
+			return false
+		}
+		if n.Wanted {
+			return true
+		}
+	}
+	return n.isParent
+}
