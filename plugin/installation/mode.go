@@ -216,7 +216,8 @@ func (in *Installation) asked(ctx context.Context, a Answer, o Object) Answer {
 	}
 	switch {
 	case in.OfFiles():
-		return a.but(Unknown, NotKnown, "the files do not contain namespace %s", o.Namespace)
+		return a.but(Unknown, NotKnown, "the mode of handoff in namespace %s is unknown; add the namespaces to the files: "+
+			"kubectl get namespaces -o yaml", o.Namespace)
 	case Refused(err):
 		return a.refused()
 	case err == nil && !reply.Answered:
