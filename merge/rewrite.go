@@ -36,8 +36,8 @@ func Rewrite(w ownership.Write, changes []*Change) (out Outcome, err error) {
 	k.group()
 	operations := k.clearedValues()
 	clearing := len(operations)
-	restored := k.restoreValues()
-	operations = append(operations, restored...)
+	operations = k.restoreValues(operations)
+	restored := operations[clearing:]
 	lastApplied, cut := k.lastApplied()
 	if cut {
 		operations = append(operations, Operation{Op: "replace", Path: lastAppliedPointer, Value: string(lastApplied)})
@@ -216,9 +216,10 @@ func (k *keeper) clearedValues() (operations []Operation) {
 	return operations
 }
 
-// restoreValues returns one operation for each piece that has another value in the incoming object.
-func (k *keeper) restoreValues() []Operation {
-	var operations []Operation
+// restoreValues appends one operation for each piece that has another value in the incoming object.
+func (k *keeper) restoreValues(operations []Operation) []Operation {
+	const others = 2 // for last-applied and managedFields
+	operations = slices.Grow(operations, len(k.pieces)+others)
 	for _, p := range k.pieces {
 		op := "add"
 		if !p.top.IsField() { // before an element, add would insert another one
