@@ -10,6 +10,7 @@ import (
 
 	registration "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -271,8 +272,12 @@ func (in *Installation) Labeled(ctx context.Context) (all []Outside, unread []er
 		for _, group := range rule.APIGroups {
 			for _, name := range rule.Resources {
 				resource := schema.GroupVersionResource{Group: group, Version: rule.APIVersions[0], Resource: name}
+				if strings.Contains(resource.Version+name, "*") {
+					unread = append(unread, fmt.Errorf("the webhook configuration has a rule for any of %s", resource))
+					continue
+				}
 				found, err := List[metav1.PartialObjectMetadata](ctx, in, resource, "", ownership.ModeLabel)
-				if err != nil {
+				if err != nil && !apierrors.IsNotFound(err) { // otherwise, not every group of the rule serves every kind of it
 					unread = append(unread, fmt.Errorf("%s: %w", resource.GroupResource(), err))
 				}
 				for _, o := range found {
