@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/plugin/preview"
@@ -53,7 +53,7 @@ errors, as with kubectl diff.`,
 	flags.BoolVar(&options.ForceConflicts, "force-conflicts", false, "Preview a server-side apply with --force-conflicts.")
 	flags.StringVar(&options.FieldManager, "field-manager", "", "Field manager of the apply; defaults to kubectl's own.")
 	choiceFlag(c, &options.Validate, "validate",
-		`How to handle unknown fields: "strict", "warn" or "ignore", as with kubectl apply.`, "strict", "warn", "ignore")
+		`How to handle unknown fields: "strict" (or true), "warn" or "ignore" (or false), as with kubectl apply.`, "strict", "warn", "ignore", "true", "false")
 	s.dataFlag(c)
 	return c
 }
@@ -65,7 +65,10 @@ func (s *shared) preview(c *cobra.Command, options preview.Options) error {
 	case options.ForceConflicts && !options.ServerSide:
 		return usage(c, "--force-conflicts requires --server-side")
 	}
-	options.Validate = strings.ToUpper(options.Validate[:1]) + options.Validate[1:] // as in the API
+	options.Validate = map[string]string{
+		"strict": metav1.FieldValidationStrict, "true": metav1.FieldValidationStrict, "warn": metav1.FieldValidationWarn,
+		"ignore": metav1.FieldValidationIgnore, "false": metav1.FieldValidationIgnore,
+	}[options.Validate]
 	previews, failures, gaps, err := s.previews(c.Context(), options)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func TestPreview(t *testing.T) {
 		},
 		"previewwrong": {
 			"preview -n shop -f testdata/preview/wrong.yaml",
-			"preview -n shop -f testdata/preview/wrong.yaml --validate=ignore",
+			"preview -n shop -f testdata/preview/wrong.yaml --validate=false",
 			"preview -n shop -f testdata/preview/type.yaml",
 			"preview -n shop -f testdata/preview/unknown.yaml",
 			"preview -n nosuch -f testdata/preview/web.yaml",
