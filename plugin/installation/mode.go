@@ -277,7 +277,7 @@ func (in *Installation) Labeled(ctx context.Context) (all []Outside, unread []er
 					continue
 				}
 				found, err := List[metav1.PartialObjectMetadata](ctx, in, resource, "", ownership.ModeLabel)
-				if err != nil && !apierrors.IsNotFound(err) { // otherwise, not every group of the rule serves every kind of it
+				if err != nil && !apierrors.IsNotFound(err) { // the API server need not serve every resource in every group of a rule
 					unread = append(unread, fmt.Errorf("%s: %w", resource.GroupResource(), err))
 				}
 				for _, o := range found {

@@ -37,15 +37,17 @@ type response struct {
 // once makes a request, unless its response is known.
 func once[T any](in *Installation, what request, read func() (T, error)) (T, error) {
 	known, ok := in.read[what]
+	content, isOfType := known.content.(T)
 	switch {
-	case ok:
+	case ok && (isOfType || known.err != nil): // a list can have read the object into another type
+		return content, known.err
 	case in.OfFiles():
 		known.err = errInFiles
 	default:
 		known.content, known.err = read()
 		in.read[what] = known
 	}
-	content, _ := known.content.(T)
+	content, _ = known.content.(T)
 	return content, known.err
 }
 

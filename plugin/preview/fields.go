@@ -8,6 +8,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/merge/schema"
@@ -103,14 +104,20 @@ func (t *trial) addWarned(path fieldpath.Path) (found bool) {
 			return true
 		}
 	}
+	if len(t.warnings) == 0 || len(path) >= fieldtree.MaxDepth { // no deeper field is kept
+		return false
+	}
+	seen := map[string]bool{} // most members are in both objects
 	for _, o := range []*jsontree.Node{t.with, t.live} {
 		at := o.Find(path)
 		if !at.IsObject() {
 			continue
 		}
 		for part := range at.Parts() {
-			name := part.Name()
-			found = t.addWarned(append(path[:len(path):len(path)], fieldpath.PathElement{FieldName: &name})) || found
+			if name := part.Name(); !seen[name] {
+				seen[name] = true
+				found = t.addWarned(append(path[:len(path):len(path)], fieldpath.PathElement{FieldName: &name})) || found
+			}
 		}
 	}
 	return found
