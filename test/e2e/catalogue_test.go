@@ -175,6 +175,7 @@ func withKinds(t *testing.T, all []*packs.Entry) {
 	t.Helper()
 	withScalers(t)
 	withVirtualServices(t)
+	withDeploymentConfigs(t)
 	for name, crd := range packs.Missing(cluster.client.RESTMapper(), all) {
 		withCRDs(t, crd, "crd/"+name)
 	}

@@ -3,8 +3,6 @@ package e2e_test
 import (
 	"strings"
 	"testing"
-
-	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 func TestEveryBuiltInKindWithAScaleIsKept(t *testing.T) {
@@ -25,20 +23,12 @@ func TestEveryBuiltInKindWithAScaleIsKept(t *testing.T) {
 
 func TestADeploymentConfigIsKept(t *testing.T) {
 	t.Parallel()
-	(&namespace{T: t, name: "default"}).apply(objects.CRD("apps.openshift.io", "DeploymentConfig", testdata("deploymentconfigs")))
+	withDeploymentConfigs(t)
 	manifest := func(spec string) string {
 		return "apiVersion: apps.openshift.io/v1\nkind: DeploymentConfig\nmetadata: {name: web}\nspec: {" + spec + "}\n"
 	}
-	served := step{do: func(s stage) (r result) {
-		s.Helper()
-		s.eventually("the API server serves the kind", func() bool {
-			r = s.run(manifest("replicas: 3, paused: true"), append([]string{"apply", "-f", "-"}, s.args...)...)
-			return r.err == nil
-		})
-		return r
-	}}
 	playBy(t, bothSides(), map[string]scenario{"a DeploymentConfig": {kind: "deploymentconfig", steps: []step{
-		served,
+		applies(manifest("replicas: 3, paused: true")),
 		did(func(n *namespace) {
 			n.must(n.run(idle("apps.openshift.io/v1", "DeploymentConfig"), "create", "-f", "-"))
 		}),

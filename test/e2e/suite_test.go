@@ -148,6 +148,11 @@ func withVirtualServices(t *testing.T) {
 	withCRDs(t, objects.VirtualServices(), "crd/virtualservices.networking.istio.io")
 }
 
+func withDeploymentConfigs(t *testing.T) {
+	t.Helper()
+	withCRDs(t, objects.CRD("apps.openshift.io", "DeploymentConfig", testdata("deploymentconfigs")), "crd/deploymentconfigs.apps.openshift.io")
+}
+
 func withGadgets(t *testing.T) {
 	t.Helper()
 	withCRDs(t, objects.CRD("e2e.example.com", "Gadget", testdata("gadgets")), "crd/gadgets.e2e.example.com")
