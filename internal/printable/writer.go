@@ -2,36 +2,19 @@ package printable
 
 import (
 	"io"
-	"regexp"
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
 // Writer writes lines of text escaped by Lines. It is the last defense: callers that know what belongs to a line use Text first.
 type Writer struct {
 	out io.Writer
-	own *regexp.Regexp
 	// part is the beginning of a UTF-8 character whose remaining bytes have not been written yet.
 	part []byte
 }
 
-// Escape sequences that the program writes itself.
-const (
-	// Color matches the sequences that table.Style.Paint writes.
-	Color = `\x1b\[[0-9]{1,2}m`
-	// Progress matches the sequence that erases a progress line.
-	Progress = `\r\x1b\[K`
-)
-
-// NewWriter returns a Writer that does not escape sequences that match the regular expressions own.
-func NewWriter(out io.Writer, own ...string) *Writer {
-	w := &Writer{out: out}
-	if len(own) > 0 {
-		w.own = regexp.MustCompile(strings.Join(own, "|"))
-	}
-	return w
-}
+// NewWriter returns a Writer.
+func NewWriter(out io.Writer) *Writer { return &Writer{out: out} }
 
 // Write implements io.Writer.
 func (w *Writer) Write(text []byte) (int, error) {
@@ -46,7 +29,7 @@ func (w *Writer) Write(text []byte) (int, error) {
 		}
 	}
 	w.part = slices.Clone(whole[end:])
-	if _, err := io.WriteString(w.out, w.clean(string(whole[:end]))); err != nil {
+	if _, err := io.WriteString(w.out, Lines(string(whole[:end]))); err != nil {
 		return 0, err
 	}
 	return len(text), nil
@@ -58,19 +41,4 @@ func (w *Writer) Flush() error {
 	w.part = nil
 	_, err := io.WriteString(w.out, Lines(part))
 	return err
-}
-
-func (w *Writer) clean(text string) string {
-	if w.own == nil {
-		return Lines(text)
-	}
-	var b strings.Builder
-	at := 0
-	for _, found := range w.own.FindAllStringIndex(text, -1) {
-		b.WriteString(Lines(text[at:found[0]]))
-		b.WriteString(text[found[0]:found[1]])
-		at = found[1]
-	}
-	b.WriteString(Lines(text[at:]))
-	return b.String()
 }

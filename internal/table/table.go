@@ -2,8 +2,8 @@
 package table
 
 import (
-	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,42 +13,23 @@ import (
 	"github.com/ownership-handoff/handoff/internal/printable"
 )
 
-// Style configures how tables are written.
-type Style struct {
-	// Color enables colors.
-	Color bool
-	// Now is the time relative to which ages are computed.
-	Now time.Time
-}
-
-// Row is a line of a table. The last cell is not padded.
-type Row struct {
-	Cells []string
-	// Color is the SGR code (ECMA-48) of the cell with index At; 0 means no color.
-	Color, At int
-}
-
-// Write writes a table. Characters that are not printable are escaped.
-func (s Style) Write(w io.Writer, head []string, rows []Row) error {
+// Write writes a table. Characters that are not printable are escaped. The last cell of a row is not padded.
+func Write(w io.Writer, head []string, rows [][]string) error {
 	widths := make([]int, len(head))
-	rows = append([]Row{{Cells: head}}, rows...)
-	for i := range rows {
-		rows[i].Cells = Cells(rows[i].Cells...)
-		for column, cell := range rows[i].Cells {
+	escaped := make([][]string, 0, 1+len(rows))
+	for _, row := range slices.Concat([][]string{head}, rows) {
+		escaped = append(escaped, Cells(row...))
+		for column, cell := range escaped[len(escaped)-1] {
 			widths[column] = max(widths[column], utf8.RuneCountInString(cell))
 		}
 	}
 	var b strings.Builder
-	for _, r := range rows {
-		for i, cell := range r.Cells {
-			padding := ""
-			if i < len(r.Cells)-1 {
-				padding = strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+3)
+	for _, row := range escaped {
+		for i, cell := range row {
+			b.WriteString(cell)
+			if i < len(row)-1 {
+				b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+3))
 			}
-			if i == r.At {
-				cell = s.Paint(cell, r.Color)
-			}
-			b.WriteString(cell + padding)
 		}
 		b.WriteByte('\n')
 	}
@@ -75,21 +56,13 @@ func Cells(texts ...string) []string {
 	return cells
 }
 
-// Paint returns a text in a color if colors are enabled.
-func (s Style) Paint(text string, color int) string {
-	if !s.Color || color == 0 || text == "" {
-		return text
-	}
-	return fmt.Sprintf("\x1b[%dm%s\x1b[0m", color, text)
-}
-
-// Age returns the time since an RFC 3339 timestamp, in kubectl's format; "-" if the timestamp is invalid.
-func (s Style) Age(since string) string {
+// Age returns the time from an RFC 3339 timestamp to now, in kubectl's format; "-" if the timestamp is invalid.
+func Age(since string, now time.Time) string {
 	at, err := time.Parse(time.RFC3339, since)
 	if err != nil {
 		return Dash("")
 	}
-	return duration.HumanDuration(s.Now.Sub(at))
+	return duration.HumanDuration(now.Sub(at))
 }
 
 // Dash returns a text, or "-" if it is empty.

@@ -6,7 +6,6 @@ package audit
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
@@ -94,10 +93,8 @@ func risk(kind Kind, e explain.Explanation, f *ownership.Field) Risk {
 	}
 }
 
-// Run audits the objects that a survey reads in a namespace or, if it is empty, in all. It shows the progress after each object.
-func Run(
-	ctx context.Context, survey *source.Survey, in *installation.Installation, namespace string, progress func(line string),
-) (*Report, error) {
+// Run audits the objects that a survey reads in a namespace or, if it is empty, in all.
+func Run(ctx context.Context, survey *source.Survey, in *installation.Installation, namespace string) (*Report, error) {
 	a := auditor{ctx: ctx, survey: survey, installation: in, report: &Report{
 		APIVersion: explain.APIVersion, Kind: "Audit", Risks: []Risk{},
 		Namespaces: map[ownership.Mode][]string{ownership.ModeEnforce: {}, ownership.ModeWarn: {}, ownership.ModeOff: {}},
@@ -105,9 +102,8 @@ func Run(
 	if err := a.namespaces(namespace); err != nil {
 		return nil, err
 	}
-	err := survey.Each(ctx, func(of string, s source.Subject) error {
+	err := survey.Each(ctx, func(s source.Subject) error {
 		a.audit(s)
-		progress(fmt.Sprintf("%s: %s so far, %s", of, counted(a.report.Objects, "object"), counted(len(a.report.Risks), "risk")))
 		return ctx.Err()
 	})
 	if err != nil {

@@ -22,16 +22,16 @@ func (r *Report) Table(w io.Writer, wide bool) error {
 			head = head[:7]
 			lines = r.remedies()
 		}
-		rows := make([]table.Row, len(r.Risks))
+		rows := make([][]string, len(r.Risks))
 		for i, risk := range r.Risks {
 			for _, cell := range []string{
 				risk.Object.Namespace, risk.name, string(risk.Kind), risk.Field, risk.Now, risk.NextApply, risk.Handoff,
 				strings.Join(risk.Managers, ", "), risk.Since, strings.Join(risk.Remedies, "; "),
 			}[:len(head)] {
-				rows[i].Cells = append(rows[i].Cells, table.Dash(cell))
+				rows[i] = append(rows[i], table.Dash(cell))
 			}
 		}
-		if err := (table.Style{}).Write(w, head, rows); err != nil {
+		if err := table.Write(w, head, rows); err != nil {
 			return err
 		}
 		lines = append(lines, "")

@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -79,9 +77,7 @@ func (s *shared) audit(c *cobra.Command, args []string, failOnRisk bool) error {
 	if err != nil {
 		return err
 	}
-	progress := s.progress()
-	report, err := audit.Run(c.Context(), survey, in, namespace, progress)
-	progress("")
+	report, err := audit.Run(c.Context(), survey, in, namespace)
 	if err != nil {
 		return err
 	}
@@ -107,18 +103,4 @@ func typesOf(c *cobra.Command, args []string) (types []string, err error) {
 		}
 	}
 	return types, nil
-}
-
-// maxColumns limits the length of a line: a line that the terminal wraps cannot be overwritten.
-const maxColumns = 79
-
-// progress returns a function that overwrites a line on standard error, at most five times a second. An empty line erases it.
-func (s *shared) progress() func(line string) {
-	var last time.Time
-	return func(line string) {
-		if s.env.Terminal && (line == "" || time.Since(last) >= 200*time.Millisecond) {
-			last = time.Now()
-			_, _ = fmt.Fprint(s.env.IOStreams.ErrOut, "\r\x1b[K"+line[:min(len(line), maxColumns)])
-		}
-	}
 }

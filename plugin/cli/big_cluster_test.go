@@ -19,6 +19,8 @@ type bigCluster struct {
 	// busy rejects the fourth request for Deployments with 429. expired fails the fifth because its resource version was
 	// compacted. broken fails all from the fourth on.
 	busy, expired, broken bool
+	// onPage is called for each request for Deployments.
+	onPage func()
 
 	mu    sync.Mutex
 	lists []string // the continue tokens of the requests for Deployments
@@ -84,6 +86,9 @@ func (c *bigCluster) deploymentPage(w http.ResponseWriter, r *http.Request) {
 	c.mu.Lock()
 	c.lists = append(c.lists, next)
 	request := len(c.lists)
+	if c.onPage != nil {
+		c.onPage()
+	}
 	c.mu.Unlock()
 	switch {
 	case c.busy && request == 4:

@@ -73,7 +73,7 @@ func (s *shared) doctor(ctx context.Context, inNamespace bool) error {
 	if err != nil {
 		return source.Advise(err, "")
 	}
-	err = show(s, "Diagnosis", []any{report}, true, func() error { return report.Table(s.env.IOStreams.Out, s.style()) })
+	err = show(s, "Diagnosis", []any{report}, true, func() error { return report.Table(s.env.IOStreams.Out) })
 	if err != nil {
 		return err
 	}

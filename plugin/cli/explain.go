@@ -172,11 +172,11 @@ func (s *shared) writeExplanations(all []explain.Explanation, chosen func(owners
 		switch {
 		case err != nil:
 		case s.isWide():
-			err = explained.Wide(out, s.style(), chosen)
+			err = explained.Wide(out, chosen)
 		case sentences:
 			err = explained.Sentences(out, prefix, chosen)
 		default:
-			err = explained.Tree(out, s.style(), chosen)
+			err = explained.Tree(out, s.env.Now(), chosen)
 		}
 		if err != nil {
 			return err

@@ -170,16 +170,6 @@ func TestErrorsAreOneLineWithRemedy(t *testing.T) {
 	}
 }
 
-func TestColorOnlyOnTerminals(t *testing.T) {
-	t.Setenv("KUBECONFIG", "/no/such/file")
-	for _, color := range []bool{true, false} {
-		_, output := run(t, func(env *cli.Environment) { env.Color = color }, "explain", "-f", "testdata/shop.yaml")
-		if strings.Contains(output, "\x1b[35mAutoscaler\x1b[0m") != color || strings.Contains(output, "\x1b") != color {
-			t.Errorf("color %v: got\n%q", color, output)
-		}
-	}
-}
-
 func TestEveryCommandHasAnExample(t *testing.T) {
 	for _, command := range []string{"", "explain", "preview", "audit", "release", "strip", "enable", "disable", "status", "version"} {
 		code, output := run(t, nil, strings.Fields(command+" --help")...)

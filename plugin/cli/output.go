@@ -13,7 +13,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
-	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -49,8 +48,6 @@ func (s *shared) writeFlags(c *cobra.Command) {
 // isWide reports whether the output is for people, with additional columns, and isData whether it is for programs.
 func (s *shared) isWide() bool { return s.format == "wide" }
 func (s *shared) isData() bool { return s.format != "" && !s.isWide() }
-
-func (s *shared) style() table.Style { return table.Style{Color: s.env.Color, Now: s.env.Now()} }
 
 // show writes items: for people, or as a list, or the only one itself if the user has named one object, as kubectl get does.
 func show[T any](s *shared, kind string, items []T, named bool, forPeople func() error) error {

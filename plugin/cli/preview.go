@@ -137,7 +137,7 @@ func (s *shared) writePreviews(previews []preview.Preview) error {
 				return err
 			}
 		}
-		if err := previews[i].Write(out, s.style()); err != nil {
+		if err := previews[i].Write(out); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/plugin/cli"
 )
 
 // hostile returns texts that control a terminal or forge a line.
@@ -70,7 +69,7 @@ func TestUnprintableCharactersAreQuoted(t *testing.T) {
 				{"preview", "-f", other, "--live", file}, {"preview", "-f", other, "--live", file, "-o", "wide"}, {"preview", "-f", other, "--live", file, "-o", "yaml"},
 				{"preview", "-f", broken, "--live", file}, {"preview", "-f", file}, {"status", text}, {"enable", text},
 			} {
-				_, output := run(t, func(env *cli.Environment) { env.Color = false }, args...)
+				_, output := run(t, nil, args...)
 				template := strings.Contains(strings.Join(args, " "), "template=") // the user's template contains the line breaks
 				if template {
 					output = strings.ReplaceAll(output, "\t", "")

@@ -98,7 +98,7 @@ func (s *shared) eachRuled(
 	for i, types := range surveys {
 		survey, err := reader.Survey(ctx, types...)
 		if err == nil {
-			err = survey.Each(ctx, func(_ string, o source.Subject) error {
+			err = survey.Each(ctx, func(o source.Subject) error {
 				if by, read := readBy[o.Kind.GroupKind()]; read && by != i {
 					return nil
 				}

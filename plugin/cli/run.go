@@ -35,8 +35,6 @@ type Environment struct {
 	Version string
 	// Now returns the time from which ages are computed.
 	Now func() time.Time
-	// Color reports whether Out displays colors, Terminal whether ErrOut is a terminal.
-	Color, Terminal bool
 
 	// raw is Out without the quoting of control sequences, for manifests, which have to stay as they are.
 	raw io.Writer
@@ -44,14 +42,7 @@ type Environment struct {
 
 // Run runs a command line and returns the exit code. It writes an error to ErrOut as one line.
 func Run(ctx context.Context, env Environment, args []string) int {
-	var colors, progress []string // the control sequences that commands write themselves
-	if env.Color {
-		colors = []string{printable.Color}
-	}
-	if env.Terminal {
-		progress = []string{printable.Progress}
-	}
-	out, errOut := printable.NewWriter(env.IOStreams.Out, colors...), printable.NewWriter(env.IOStreams.ErrOut, progress...)
+	out, errOut := printable.NewWriter(env.IOStreams.Out), printable.NewWriter(env.IOStreams.ErrOut)
 	defer func() { _, _ = out.Flush(), errOut.Flush() }()
 	env.raw, env.IOStreams.Out, env.IOStreams.ErrOut = env.IOStreams.Out, out, errOut
 	s := &shared{env: env, cluster: genericclioptions.NewConfigFlags(true)}

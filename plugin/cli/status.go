@@ -177,11 +177,11 @@ func (s *modeStatus) text() string {
 }
 
 func (s *shared) writeStatuses(statuses []modeStatus, head ...string) error {
-	rows := make([]table.Row, len(statuses))
+	rows := make([][]string, len(statuses))
 	for i, status := range statuses {
-		rows[i].Cells = []string{status.Namespace, status.text(), cmp.Or(status.By, "<none>"), cmp.Or(status.Since, "<none>")}[:len(head)]
+		rows[i] = []string{status.Namespace, status.text(), cmp.Or(status.By, "<none>"), cmp.Or(status.Since, "<none>")}[:len(head)]
 	}
-	return s.style().Write(s.env.IOStreams.Out, head, rows)
+	return table.Write(s.env.IOStreams.Out, head, rows)
 }
 
 // writeOutside writes the objects outside namespaces that have the mode label, if there are any.

@@ -97,11 +97,11 @@ func (r *Report) Gaps() (gaps []string) {
 }
 
 // Table writes the report for people: a line for each check, then the problems with their remedies.
-func (r *Report) Table(w io.Writer, style table.Style) error {
-	rows := make([]table.Row, len(r.Checks))
+func (r *Report) Table(w io.Writer) error {
+	rows := make([][]string, len(r.Checks))
 	var problems []string
 	for i, c := range r.Checks {
-		rows[i].Cells = []string{c.Name, string(c.Result), c.Detail}
+		rows[i] = []string{c.Name, string(c.Result), c.Detail}
 		for _, f := range c.Findings {
 			problems = append(problems, "", c.Name+": "+f.Object+": "+f.Problem)
 			for _, remedy := range f.Remedies {
@@ -113,7 +113,7 @@ func (r *Report) Table(w io.Writer, style table.Style) error {
 	if len(r.Gaps()) > 0 {
 		summary += "; not everything could be checked"
 	}
-	if err := style.Write(w, []string{"CHECK", "RESULT", "DETAIL"}, rows); err != nil {
+	if err := table.Write(w, []string{"CHECK", "RESULT", "DETAIL"}, rows); err != nil {
 		return err
 	}
 	return table.Lines(w, append(problems, "", summary)...)

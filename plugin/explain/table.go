@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -15,20 +16,12 @@ import (
 // maxValueLen limits the length of a displayed value.
 const maxValueLen = 40
 
-// head are the columns of both tables, beside the object or its fields. ownerAt is the index of the owner column.
+// head are the columns of both tables, beside the object or its fields.
 var head = []string{"VALUE", "OWNER", "MANAGER", "MANIFEST", "SINCE"}
 
-const ownerAt = 2
-
-// colors are the colors of the owners.
-var colors = map[ownership.Owner]int{
-	ownership.Autoscaler: 35, ownership.Controller: 36, ownership.Imperative: 33, ownership.Manifest: 32, ownership.Default: 90,
-	ownership.Unknown: 31, ownership.Other: 36,
-}
-
 // Wide writes a line for each field, with its full path, the full time, and all managedFields entries that contain it.
-func (e Explanation) Wide(w io.Writer, style table.Style, chosen func(ownership.Owner) bool) error {
-	var rows []table.Row
+func (e Explanation) Wide(w io.Writer, chosen func(ownership.Owner) bool) error {
+	var rows [][]string
 	for i := range e.Fields {
 		f := &e.Fields[i]
 		if !chosen(f.Owner.Kind) {
@@ -39,21 +32,20 @@ func (e Explanation) Wide(w io.Writer, style table.Style, chosen func(ownership.
 			entries[i] = strings.TrimSuffix(entry.Manager+"/"+entry.Operation+"/"+entry.Subresource, "/")
 		}
 		row := e.row(Text(f.Path), table.Dash(f.Since), e.Fields[i:i+1])
-		row.Cells = append(row.Cells, table.Dash(strings.Join(entries, ",")))
-		rows = append(rows, row)
+		rows = append(rows, append(row, table.Dash(strings.Join(entries, ","))))
 	}
-	return style.Write(w, slices.Concat([]string{e.Subject.Title()}, head, []string{"MANAGED BY"}), rows)
+	return table.Write(w, slices.Concat([]string{e.Subject.Title()}, head, []string{"MANAGED BY"}), rows)
 }
 
 // Tree writes the object as a tree with one line for each subtree that has a single owner. It leaves out the subtrees of owners
 // that are not chosen.
-func (e Explanation) Tree(w io.Writer, style table.Style, chosen func(ownership.Owner) bool) error {
+func (e Explanation) Tree(w io.Writer, now time.Time, chosen func(ownership.Owner) bool) error {
 	folds := e.folds(chosen)
-	rows := e.treeRows(style, folds, 0, "")
+	rows := e.treeRows(now, folds, 0, "")
 	if len(folds) == 1 && len(folds[0].Path) == 0 {
-		rows = []table.Row{e.treeRow(style, ".", &folds[0])}
+		rows = [][]string{e.treeRow(now, ".", &folds[0])}
 	}
-	return style.Write(w, append([]string{e.Subject.Title()}, head...), rows)
+	return table.Write(w, append([]string{e.Subject.Title()}, head...), rows)
 }
 
 // folds returns the largest subtrees with a single owner that is chosen.
@@ -62,7 +54,7 @@ func (e Explanation) folds(chosen func(ownership.Owner) bool) []ownership.Fold {
 }
 
 // treeRows returns the rows of subtrees whose paths have the first depth elements in common.
-func (e Explanation) treeRows(style table.Style, folds []ownership.Fold, depth int, indent string) (rows []table.Row) {
+func (e Explanation) treeRows(now time.Time, folds []ownership.Fold, depth int, indent string) (rows [][]string) {
 	for len(folds) > 0 {
 		path, count := folds[0].Path, 1
 		for count < len(folds) && folds[count].Path[depth].Equals(path[depth]) {
@@ -73,38 +65,35 @@ func (e Explanation) treeRows(style table.Style, folds []ownership.Fold, depth i
 			branch, nested = "└─ ", "   "
 		}
 		if count == 1 {
-			rows = append(rows, e.treeRow(style, indent+branch+Text(path[depth:]), &folds[0]))
+			rows = append(rows, e.treeRow(now, indent+branch+Text(path[depth:]), &folds[0]))
 		} else {
 			shared := depth + 1 // parents of a single parent share its line
 			for folds[count-1].Path[shared].Equals(path[shared]) {
 				shared++
 			}
-			rows = append(rows, table.Row{Cells: []string{indent + branch + Text(path[depth:shared])}})
-			rows = append(rows, e.treeRows(style, folds[:count], shared, indent+nested)...)
+			rows = append(rows, []string{indent + branch + Text(path[depth:shared])})
+			rows = append(rows, e.treeRows(now, folds[:count], shared, indent+nested)...)
 		}
 		folds = folds[count:]
 	}
 	return rows
 }
 
-func (e Explanation) treeRow(style table.Style, label string, fold *ownership.Fold) table.Row {
+func (e Explanation) treeRow(now time.Time, label string, fold *ownership.Fold) []string {
 	since := ""
 	for i := range fold.Fields {
 		since = max(since, fold.Fields[i].Since) // RFC 3339 in UTC, as the API server writes it, sorts by time
 	}
-	return e.row(label, style.Age(since), fold.Fields)
+	return e.row(label, table.Age(since, now), fold.Fields)
 }
 
 // row returns the line of fields with a single owner.
-func (e Explanation) row(label, since string, fields ownership.Fields) table.Row {
+func (e Explanation) row(label, since string, fields ownership.Fields) []string {
 	owner, value := fields[0].Owner, e.Short(fields[0].Path, fields[0].Value)
 	if len(fields) > 1 {
 		value = fmt.Sprintf("(%d fields)", len(fields))
 	}
-	return table.Row{
-		Cells: []string{label, value, owner.Kind.String(), table.Dash(owner.By), e.declaredOf(fields), since},
-		Color: colors[owner.Kind], At: ownerAt,
-	}
+	return []string{label, value, owner.Kind.String(), table.Dash(owner.By), e.declaredOf(fields), since}
 }
 
 // declaredOf returns which part of the fields the manifest declares.

@@ -12,12 +12,6 @@ import (
 // maxValueLen limits the length of a displayed value.
 const maxValueLen = 40
 
-// withAt is the index of the WITH HANDOFF column, and kept the color of its kept values.
-const (
-	withAt = 3
-	kept   = 35
-)
-
 // MarshalJSON implements json.Marshaler, without the contents of a Secret.
 func (p Preview) MarshalJSON() ([]byte, error) {
 	type data Preview
@@ -33,7 +27,7 @@ func (p Preview) MarshalJSON() ([]byte, error) {
 }
 
 // Write writes the preview for people: a table of the fields, followed by remarks.
-func (p *Preview) Write(w io.Writer, style table.Style) error {
+func (p *Preview) Write(w io.Writer) error {
 	done := "unchanged"
 	if p.Creates {
 		done = "created"
@@ -42,11 +36,11 @@ func (p *Preview) Write(w io.Writer, style table.Style) error {
 	if len(p.Fields) > 0 {
 		lines = nil
 		head := []string{p.Subject.Title(), "LIVE", "WITHOUT HANDOFF", "WITH HANDOFF", "WHY"}
-		rows := make([]table.Row, len(p.Fields))
+		rows := make([][]string, len(p.Fields))
 		for i := range p.Fields {
 			rows[i] = p.row(&p.Fields[i])
 		}
-		if err := style.Write(w, head, rows); err != nil {
+		if err := table.Write(w, head, rows); err != nil {
 			return err
 		}
 	}
@@ -60,7 +54,7 @@ func (p *Preview) Write(w io.Writer, style table.Style) error {
 	return table.Lines(w, lines...)
 }
 
-func (p *Preview) row(f *Field) table.Row {
+func (p *Preview) row(f *Field) []string {
 	without := p.show(f.path, f.Without)
 	switch {
 	case p.Refused != "":
@@ -68,11 +62,7 @@ func (p *Preview) row(f *Field) table.Row {
 	case p.Without == nil:
 		without = "(unknown)"
 	}
-	row := table.Row{Cells: []string{f.Path, p.show(f.path, f.Live), without, p.show(f.path, f.With), f.Why}, At: withAt}
-	if f.Acted {
-		row.Color = kept
-	}
-	return row
+	return []string{f.Path, p.show(f.path, f.Live), without, p.show(f.path, f.With), f.Why}
 }
 
 func (p *Preview) show(path fieldpath.Path, value []byte) string {

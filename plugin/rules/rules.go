@@ -182,13 +182,13 @@ func (r Report) Table(w io.Writer, suggested bool) error {
 	case len(r) == 0:
 		return table.Lines(w, "No rules. Assign fields to controllers in the configuration of handoff: docs/configuration.md")
 	}
-	var rows []table.Row
+	var rows [][]string
 	var notes, packs []string
 	for _, rule := range r {
-		rows = append(rows, table.Row{Cells: []string{
+		rows = append(rows, []string{
 			rule.Name, brief(rule.Kinds), brief(rule.Fields), table.Dash(strings.Join(rule.Writers, ",")), rule.Edit,
 			strconv.Itoa(rule.Objects), strconv.Itoa(rule.Owned),
-		}})
+		})
 		for _, note := range rule.Notes {
 			notes = append(notes, "rule "+rule.Name+": "+note)
 		}
@@ -197,7 +197,7 @@ func (r Report) Table(w io.Writer, suggested bool) error {
 	if suggested {
 		notes = append(notes, "Add to the configuration of handoff: packs: ["+strings.Join(slices.Compact(packs), ", ")+"]")
 	}
-	if err := (table.Style{}).Write(w, []string{"NAME", "KINDS", "FIELDS", "WRITERS", "EDIT", "OBJECTS", "OWNED"}, rows); err != nil {
+	if err := table.Write(w, []string{"NAME", "KINDS", "FIELDS", "WRITERS", "EDIT", "OBJECTS", "OWNED"}, rows); err != nil {
 		return err
 	}
 	if len(notes) == 0 {

@@ -37,9 +37,8 @@ type Survey struct {
 	whole     map[schema.GroupKind]bool // kinds of which all objects have been read
 }
 
-// Visit is called with an object, which it must not keep. Resource is the name of its resource as kubectl prints it, such as
-// deployments.apps, or of its kind for files.
-type Visit func(resource string, s Subject) error
+// Visit is called with an object, which it must not keep.
+type Visit func(s Subject) error
 
 // Survey starts a survey of types; without any, of all kinds with a scale subresource. Of ReplicaSets it then surveys only those that
 // an autoscaler targets, because a Deployment usually owns the others.
@@ -159,7 +158,7 @@ func (s *Survey) visit(ctx context.Context, o *unstructured.Unstructured, of str
 	if _, known := s.Namespaces[subject.Namespace]; s.live.cluster == nil && !known && subject.Namespace != "" {
 		s.Namespaces[subject.Namespace] = ""
 	}
-	return visit(of, subject)
+	return visit(subject)
 }
 
 // eachReplicaSet visits the ReplicaSets that autoscalers target, if the survey has neither types nor labels.
