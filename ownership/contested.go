@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
@@ -102,8 +103,8 @@ func newSearch(c ObjectContext, w Write) *search {
 }
 
 // addMatching adds the fields of an entry that m matches, and calls leaf and above as fieldtree.AddMatching does.
-func (s *search) addMatching(e Entry, m patternMatcher, leaf, above func(*fieldtree.Node)) error {
-	return unreadable(e, fieldtree.AddMatching(s.tree, e.Fields, m.start, m.step, leaf, above))
+func (s *search) addMatching(e Entry, m ruleMatcher, leaf, above func(*fieldtree.Node)) error {
+	return unreadable(e, fieldtree.AddMatching(s.tree, e.Fields, m.Start, m.Step, leaf, above))
 }
 
 // unreadable returns the error about the field set of an entry, nil if err is nil.
@@ -157,7 +158,7 @@ func (s *search) addUnits() error {
 	if m := w.Manifests; m.base == nil || m.sameText() && !w.DryRun { // kubectl diff does not send its manifest
 		return nil
 	}
-	patterns := patternMatcher{start: []*patternTree{unitTree}, meter: w.Meter}
+	patterns := ruleMatcher{Start: []*ruleTree{unitTree}, Meter: w.Meter}
 	for _, e := range w.LiveEntries {
 		if e.Subresource != "" || s.isClientSide(e) {
 			continue
@@ -193,7 +194,7 @@ func (s *search) isClientSide(e Entry) bool {
 
 // isInPodTemplate reports whether a unit that is nested under a template is one of a pod template: other kinds have templates, too.
 func (s *search) isInPodTemplate(unit fieldpath.Path) bool {
-	at := slices.IndexFunc(unit, func(e fieldpath.PathElement) bool { return isNamed(e, "template") })
+	at := slices.IndexFunc(unit, func(e fieldpath.PathElement) bool { return fieldpattern.IsNamed(e, "template") })
 	if at < 0 {
 		return true
 	}

@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
@@ -59,23 +60,25 @@ func (m Managers) readControlled(e Entry) bool {
 	if size := len(e.Fields.Text()); size == 0 || size > maxControlled {
 		return false
 	}
-	identifies := patternMatcher{accepts: func(end patternEnd) bool {
-		return end.rule == nil || end.rule.isOpen() && !end.broad
+	identifies := ruleMatcher{Accepts: func(end ruleEnd) bool {
+		return end.Of == nil || end.Of.isOpen() && !end.Broad
 	}}
-	scale := &patternTree{}
+	scale := &ruleTree{}
 	if m.Scale != nil {
-		scale.addPath(m.Scale(e.APIVersion))
+		if path := m.Scale(e.APIVersion); path != nil {
+			scale.Add(nil, fieldpattern.PatternOf(path))
+		}
 	}
 	return coverAll(identifies, append(slices.Clip(m.rules.start), scale), e.Fields)
 }
 
 // coverAll reports whether a field set has fields, and patterns cover all of them. patterns are where the path to the set leads to.
-func coverAll(m patternMatcher, patterns []*patternTree, set *jsontree.Node) (covered bool) {
+func coverAll(m ruleMatcher, patterns []*ruleTree, set *jsontree.Node) (covered bool) {
 	for part := range set.Parts() {
 		if part.Name() == "." {
 			continue
 		}
-		next, all, ok := m.step(patterns, part.Name())
+		next, all, ok := m.Step(patterns, part.Name())
 		if !all && (!ok || fieldtree.IsLeaf(part) || !coverAll(m, next, part)) {
 			return false
 		}

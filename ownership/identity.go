@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 )
 
 // GeneratedMetadata returns the names of the metadata that the API server generates for every object
@@ -30,7 +32,7 @@ func isIdentity(path fieldpath.Path) bool {
 
 // inStatus reports whether a field is in status, which manifests do not set.
 func inStatus(path fieldpath.Path) bool {
-	return isNamed(path[0], "status")
+	return fieldpattern.IsNamed(path[0], "status")
 }
 
 var identityPaths = IdentityPaths()

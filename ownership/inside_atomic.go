@@ -44,7 +44,7 @@ func (s *search) addInside(accepts func(*Rule) bool, objects ...Object) {
 			continue
 		}
 		path := n.Path()
-		at, _ := matcher.follow(path)
+		at, _ := matcher.Follow(path)
 		for _, o := range objects {
 			insideWalk{search: s, matcher: matcher, atomic: n}.visit(path, o.root.Find(path), at)
 		}
@@ -54,14 +54,14 @@ func (s *search) addInside(accepts func(*Rule) bool, objects ...Object) {
 // insideWalk finds the fields inside an atomic field.
 type insideWalk struct {
 	search  *search
-	matcher patternMatcher
+	matcher ruleMatcher
 	atomic  *fieldtree.Node
 }
 
 // visit adds the fields at or nested under a path to which patterns lead. If rules name something in a list element without a unique
 // name, the list is added as well.
-func (w insideWalk) visit(path fieldpath.Path, value *jsontree.Node, at []*patternTree) {
-	if rules := w.matcher.rulesAt(at); len(rules) > 0 && len(path) > w.atomic.Depth() {
+func (w insideWalk) visit(path fieldpath.Path, value *jsontree.Node, at []*ruleTree) {
+	if rules := inOrder(w.matcher.Ending(at)); len(rules) > 0 && len(path) > w.atomic.Depth() {
 		w.add(path, insideField{atomic: w.atomic, rules: rules})
 		return
 	}
@@ -80,8 +80,8 @@ func (w insideWalk) visit(path fieldpath.Path, value *jsontree.Node, at []*patte
 }
 
 // rulesIn returns the rules that name something at or nested under a value to which patterns lead.
-func (w insideWalk) rulesIn(value *jsontree.Node, at []*patternTree) []*Rule {
-	rules := w.matcher.rulesAt(at)
+func (w insideWalk) rulesIn(value *jsontree.Node, at []*ruleTree) []*Rule {
+	rules := inOrder(w.matcher.Ending(at))
 	if len(rules) > 0 || len(at) == 0 {
 		return rules
 	}
@@ -95,8 +95,8 @@ func (w insideWalk) rulesIn(value *jsontree.Node, at []*patternTree) []*Rule {
 // step is a step to a member or an element: its name, and where that leads to.
 type step struct {
 	name    fieldpath.PathElement
-	next    []*patternTree
-	unclear []*patternTree // after names that do not identify the element
+	next    []*ruleTree
+	unclear []*ruleTree // after names that do not identify the element
 }
 
 // stepsPerName is what it costs to name an element, in steps of the meter.
@@ -104,31 +104,31 @@ const stepsPerName = 64
 
 // step follows the patterns to a member of an object, or to an element of a list: [name="a"], [name=*], [0] and [*], which identifies the
 // only element.
-func (w insideWalk) step(in, part *jsontree.Node, at []*patternTree) (s step) {
+func (w insideWalk) step(in, part *jsontree.Node, at []*ruleTree) (s step) {
 	if in.IsObject() {
-		return step{name: fieldpath.FieldNameElement(part.Name()), next: w.matcher.next(at, "f:"+part.Name())}
+		return step{name: fieldpath.FieldNameElement(part.Name()), next: w.matcher.Next(at, "f:"+part.Name())}
 	}
 	index := fieldpath.IndexElement(part.Index())
 	for _, n := range at {
-		if !w.matcher.meter.Spend(1 + stepsPerName*len(n.named)) {
+		if !w.matcher.Meter.Spend(1 + stepsPerName*len(n.Named)) {
 			break
 		}
-		for _, wildcard := range n.named {
-			name, ok := part.KeyOf(namesIn(wildcard))
+		for _, named := range n.Named {
+			name, ok := part.KeyOf(named.Fields)
 			identifies := ok && in.Count(name) == 1
-			s.add(name, n.after(wildcard), identifies)
+			s.add(name, named.After(), identifies)
 			if key, err := fieldpath.SerializePathElement(name); ok && err == nil {
-				s.add(name, n.after(key), identifies)
+				s.add(name, n.After(key), identifies)
 			}
 		}
-		s.add(index, n.after("i:"+strconv.Itoa(part.Index())), true)
-		s.add(index, n.after(anyElement), in.Len() == 1)
+		s.add(index, n.After("i:"+strconv.Itoa(part.Index())), true)
+		s.add(index, n.AfterAny(), in.Len() == 1)
 	}
 	return s
 }
 
 // add adds a name, if it leads anywhere. One by which users know the element goes before an index.
-func (s *step) add(name fieldpath.PathElement, to *patternTree, identifies bool) {
+func (s *step) add(name fieldpath.PathElement, to *ruleTree, identifies bool) {
 	switch {
 	case to == nil:
 	case !identifies:

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
@@ -120,7 +121,7 @@ func (s *search) isDropped(n *fieldtree.Node, c *ContestedField) bool {
 
 // allocated are the fields of a Service that the API server restores after admission if a write removes them (patchAllocatedValues in
 // k8s.io/kubernetes/pkg/registry/core/service/storage).
-var allocated = mustParse(
+var allocated = fieldpattern.MustParse(
 	".spec.clusterIP", ".spec.clusterIPs", ".spec.healthCheckNodePort", ".spec.ipFamilies", ".spec.ipFamilyPolicy", ".spec.ports[*].nodePort",
 )
 

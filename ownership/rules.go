@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 )
 
 // Rules are the rules of a configuration. If several assign a field to one of its managers, the first decides. They are immutable.
@@ -39,29 +41,36 @@ func (r Rules) For(kind schema.GroupKind, namespace string, o Object) (of Object
 		of.rules = append(of.rules, &Rule{Name: ControllerFieldsAnnotation, Fields: fields, order: math.MaxInt})
 	}
 	if len(of.rules) > 0 {
-		of.start = []*patternTree{{}}
+		of.start = []*ruleTree{{}}
 	}
 	for _, rule := range of.rules {
-		of.start[0].add(rule, rule.Fields...)
+		of.start[0].Add(rule, rule.Fields...)
 	}
 	return of, unread
 }
 
+// The patterns of rules, as matched against sets of fields. The rule of a pattern that is not one of a rule is nil.
+type (
+	ruleTree    = fieldpattern.Tree[*Rule]
+	ruleEnd     = fieldpattern.End[*Rule]
+	ruleMatcher = fieldpattern.Matcher[*Rule]
+)
+
 // ObjectRules are the rules for one object. The zero value has none.
 type ObjectRules struct {
 	rules []*Rule
-	start []*patternTree // of their patterns, nil without rules
+	start []*ruleTree // of their patterns, nil without rules
 }
 
 // matcher returns a matcher of the fields of those rules that are accepted.
-func (o ObjectRules) matcher(meter Meter, accepts func(*Rule) bool) patternMatcher {
-	return patternMatcher{start: o.start, meter: meter, accepts: func(end patternEnd) bool { return accepts(end.rule) }}
+func (o ObjectRules) matcher(meter Meter, accepts func(*Rule) bool) ruleMatcher {
+	return ruleMatcher{Start: o.start, Meter: meter, Accepts: func(end ruleEnd) bool { return accepts(end.Of) }}
 }
 
 // covering returns the rules that assign a field, in their order. If the meter ends the work, the result is not valid.
 func (o ObjectRules) covering(path fieldpath.Path, meter Meter) (rules []*Rule) {
-	_, rules = o.matcher(meter, func(*Rule) bool { return true }).follow(path)
-	return rules
+	_, rules = o.matcher(meter, func(*Rule) bool { return true }).Follow(path)
+	return inOrder(rules)
 }
 
 // inOrder sorts rules, and removes duplicates: several paths of a rule can match.

@@ -6,12 +6,14 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 )
 
 // units are the fields that row 3 of docs/decisions.md keeps: a value, or an object that is kept whole or not at all. One that is a key of
 // a map of strings, which comes back if the manifest drops the whole map, ends with a wildcard. Pod templates are at these places in
 // built-in kinds and in custom resources such as Rollouts. The manifest wins in every other field (row 5).
-var units = mustParse(
+var units = fieldpattern.MustParse(
 	".metadata.labels.*",
 	".metadata.annotations.*",
 	".data.*", // of a ConfigMap or a Secret
@@ -31,18 +33,12 @@ var units = mustParse(
 	".spec.jobTemplate.spec.template.spec.serviceAccount",
 )
 
-var unitTree = treeOf(units)
+var unitTree = newUnitTree()
 
-// mustParse parses patterns that are constants.
-func mustParse(texts ...string) (patterns []Pattern) {
-	for _, text := range texts {
-		pattern, err := ParsePattern(text)
-		if err != nil {
-			panic(err)
-		}
-		patterns = append(patterns, pattern)
-	}
-	return patterns
+func newUnitTree() *ruleTree {
+	t := &ruleTree{}
+	t.Add(nil, units...)
+	return t
 }
 
 // otherName are the two names of one field, which are one unit (k8s.io/api/core/v1, PodSpec).
@@ -55,7 +51,7 @@ const ownPrefix = "ownership-handoff.io/"
 // manifest deletes when it drops it (row 5). inMap reports whether the unit is a key of a map of strings.
 func UnitOf(kind schema.GroupKind, path fieldpath.Path) (unit fieldpath.Path, inMap, ok bool) {
 	i := slices.IndexFunc(units, func(p Pattern) bool { return p.Matches(path) })
-	if i < 0 || isNamed(path[0], "data") && kind != secretKind && kind != (schema.GroupKind{Kind: "ConfigMap"}) {
+	if i < 0 || fieldpattern.IsNamed(path[0], "data") && kind != secretKind && kind != (schema.GroupKind{Kind: "ConfigMap"}) {
 		return nil, false, false
 	}
 	last := len(units[i]) - 1
@@ -74,7 +70,7 @@ func isOwn(path fieldpath.Path) bool {
 // StringData returns the path in stringData by which the manifest of a Secret can set the field at path in data
 // (k8s.io/api/core/v1, Secret). It returns nil for other kinds and paths.
 func StringData(kind schema.GroupKind, path fieldpath.Path) fieldpath.Path {
-	if kind != secretKind || len(path) != 2 || !isNamed(path[0], "data") {
+	if kind != secretKind || len(path) != 2 || !fieldpattern.IsNamed(path[0], "data") {
 		return nil
 	}
 	return fieldpath.Path{fieldpath.FieldNameElement("stringData"), path[1]}

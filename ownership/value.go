@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
@@ -32,7 +33,7 @@ func asDeclared(path fieldpath.Path, live, declared []byte) bool {
 	if sameValue(live, declared) {
 		return true
 	}
-	at := slices.IndexFunc(path, func(e fieldpath.PathElement) bool { return isNamed(e, "resources") })
+	at := slices.IndexFunc(path, func(e fieldpath.PathElement) bool { return fieldpattern.IsNamed(e, "resources") })
 	switch {
 	case at < 0 || at < len(path)-3:
 		return false
