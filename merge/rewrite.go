@@ -10,6 +10,8 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/apitypes"
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -252,14 +254,14 @@ func (k *keeper) lastApplied() (text []byte, cut bool) {
 	manifest.Limit(k.write.Meter)
 	annotations := ownership.LastAppliedPath()[:2]
 	mayGo := func(parent fieldpath.Path) bool {
-		return parent[len(parent)-1].FieldName != nil && !ownership.HasPrefix(annotations, parent)
+		return parent[len(parent)-1].FieldName != nil && !fieldpattern.HasPrefix(annotations, parent)
 	}
 	for _, f := range k.fields {
 		if f.top == nil || f.change.Field.Unit || f.atomic != nil {
 			continue
 		}
 		path := f.change.Field.Path
-		for _, path := range []fieldpath.Path{path, ownership.StringData(k.write.Kind.GroupKind(), path)} {
+		for _, path := range []fieldpath.Path{path, apitypes.StringData(k.write.Kind.GroupKind(), path)} {
 			cut = manifest.Cut(path, mayGo) != nil || cut
 		}
 	}

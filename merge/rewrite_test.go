@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -116,7 +117,7 @@ func TestRewriteCountsARecordAgainstTheSizeOfAnnotations(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			of := func(more string) ownership.Object {
-				large := strings.Repeat("x", ownership.MaxAnnotations-c.left-len("a"))
+				large := strings.Repeat("x", apitypes.MaxAnnotations-c.left-len("a"))
 				o, err := ownership.ParseObject([]byte(`{"metadata":{"annotations":{"a":"` + large + `"` + more + `}}}`))
 				if err != nil {
 					t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -78,9 +79,8 @@ func TestContradictions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			group, kind, _ := strings.Cut(c.kind, "/")
-			w := ownership.Write{Incoming: object(t, c.incoming), Kind: schema.GroupVersionKind{Group: group, Kind: kind}}
 			found := make([]string, 0, 1)
-			for _, c := range merge.Contradictions(w) {
+			for _, c := range apitypes.Contradictions(schema.GroupKind{Group: group, Kind: kind}, nil, object(t, c.incoming).At()) {
 				found = append(found, c.Member.String()+" by "+c.By)
 			}
 			if diff := cmp.Diff(c.want, strings.Join(found, ", ")); diff != "" {

@@ -9,8 +9,8 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
-	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
 // AppliedAnnotation records the values that manifests have set last in the fields of rules that depend on them (EditApply, AnyWriter): a
@@ -52,7 +52,7 @@ func (a appliedValues) setEdited(c *ContestedField, rules []*Rule, base []byte) 
 	last, known := a.hashes[c.Path.String()][a.manager]
 	sets := c.Declared.Manifest == Sets && len(c.Incoming) > 0 // Helm 3 does not record that its manifest drops a field
 	c.Editable = true
-	c.Edited = sets && known && last != hashOf(c.Path, c.Incoming) && !asDeclared(c.Path, c.Incoming, base)
+	c.Edited = sets && known && last != hashOf(c.Path, c.Incoming) && !apitypes.AsDeclared(c.Path, c.Incoming, base)
 }
 
 // status reports whether a field of live has a value that a manifest has set last, as isBase also shows, and whether it is known not to.
@@ -75,10 +75,6 @@ func hashOf(path fieldpath.Path, value []byte) string {
 
 // maxApplied is the maximum length of AppliedAnnotation in bytes. Beyond it, nothing is recorded, so that the controller's values are kept.
 const maxApplied = 16 << 10
-
-// MaxAnnotations is the maximum size in bytes of all annotations with their names (TotalAnnotationSizeLimitB in
-// k8s.io/apimachinery/pkg/api/validation).
-const MaxAnnotations = 256 << 10
 
 // NothingApplied is AppliedAnnotation of an object for which nothing is recorded.
 const NothingApplied = "{}"
@@ -146,17 +142,11 @@ func encodeApplied(hashes map[string]map[string]string, o Object) []byte {
 	size := len(AppliedAnnotation) + len(text)
 	for annotation := range o.At("metadata", "annotations").Parts() {
 		if annotation.Name() != AppliedAnnotation {
-			size += AnnotationSize(annotation)
+			size += apitypes.AnnotationSize(annotation)
 		}
 	}
-	if err != nil || len(text) > maxApplied || size > MaxAnnotations {
+	if err != nil || len(text) > maxApplied || size > apitypes.MaxAnnotations {
 		return []byte(NothingApplied)
 	}
 	return text
-}
-
-// AnnotationSize returns what an annotation counts against MaxAnnotations, in bytes.
-func AnnotationSize(annotation *jsontree.Node) int {
-	value, _ := annotation.Bytes()
-	return len(annotation.NameBytes()) + len(value)
 }

@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
@@ -65,7 +66,7 @@ func (c ObjectContext) ContestedFields(w Write) ([]ContestedField, error) {
 		if !n.Wanted || s.inLive.Of(n) == nil || s.isParentOrKey(n) {
 			continue
 		}
-		if field, ok := s.field(n); ok && !HasPrefix(c.Scale, field.Path) && !isNeverKept(field.Path) {
+		if field, ok := s.field(n); ok && !fieldpattern.HasPrefix(c.Scale, field.Path) && !isNeverKept(field.Path) {
 			fields = append(fields, field)
 		}
 	}
@@ -207,7 +208,7 @@ func (s *search) readValues() {
 	w := s.write
 	for _, n := range slices.Clone(s.tree.Nodes()) {
 		if n.Wanted && (n.Depth() == 2 || s.isUnit[n]) {
-			s.aliases[n] = s.tree.AddUnwanted(aliasOf(w.Kind.GroupKind(), n.Path()))
+			s.aliases[n] = s.tree.AddUnwanted(apitypes.AliasOf(w.Kind.GroupKind(), n.Path()))
 		}
 	}
 	s.inLive, s.inIncoming = s.tree.Find(w.Live.root), s.tree.Find(w.Incoming.root)
@@ -282,7 +283,7 @@ func (s *search) field(n *fieldtree.Node) (c ContestedField, ok bool) {
 
 // unitOwner returns the manager that has written a unit; ok is false if live has the value that the base sets.
 func (s *search) unitOwner(n *fieldtree.Node, c ContestedField) (owner FieldOwner, ok bool) {
-	if asDeclared(c.Path, c.Live, s.unitIn(s.inBase, n).Text()) {
+	if apitypes.AsDeclared(c.Path, c.Live, s.unitIn(s.inBase, n).Text()) {
 		return owner, false
 	}
 	for _, e := range s.entriesOf(n) {
@@ -297,11 +298,11 @@ func (s *search) unitOwner(n *fieldtree.Node, c ContestedField) (owner FieldOwne
 func (s *search) unitIn(manifest fieldtree.Places, n *fieldtree.Node) *jsontree.Node {
 	value, alias := manifest.Of(n), s.aliases[n]
 	switch {
-	case alias == nil || setsNothing(manifest.Of(alias)):
+	case alias == nil || apitypes.SetsNothing(manifest.Of(alias)):
 		return value
 	case n.Depth() == 2: // stringData, which replaces the same key of data
-		return encoded(manifest.Of(alias))
-	case setsNothing(value): // the other name of the service account
+		return apitypes.Encoded(manifest.Of(alias))
+	case apitypes.SetsNothing(value): // the other name of the service account
 		return manifest.Of(alias)
 	default:
 		return value
@@ -311,14 +312,14 @@ func (s *search) unitIn(manifest fieldtree.Places, n *fieldtree.Node) *jsontree.
 // declaredUnit returns how the manifests declare a unit: an empty object sets nothing.
 func (s *search) declaredUnit(n *fieldtree.Node, c ContestedField) Declared {
 	m := s.write.Manifests
-	declared := Declared{Base: setsIf(!setsNothing(s.unitIn(s.inBase, n)))}
+	declared := Declared{Base: setsIf(!apitypes.SetsNothing(s.unitIn(s.inBase, n)))}
 	switch {
-	case !setsNothing(s.unitIn(s.inManifest, n)):
+	case !apitypes.SetsNothing(s.unitIn(s.inManifest, n)):
 		declared.Manifest = Sets
 	case declarationIn(m.manifest, c.Path) == Clears:
 		declared.Manifest = Clears
 	}
-	if s.write.DryRun && m.sameText() && setsNothing(s.inIncoming.Of(n)) {
+	if s.write.DryRun && m.sameText() && apitypes.SetsNothing(s.inIncoming.Of(n)) {
 		declared.Manifest = Lacks // kubectl diff of a manifest without the field
 	}
 	return declared

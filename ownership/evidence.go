@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
@@ -117,7 +118,7 @@ func managedValues(path fieldpath.Path, set, manifest, live *jsontree.Node) (man
 			is := live.Member(name)
 			path = append(path[:depth], fieldpath.FieldNameElement(name))
 			managed += managedValues(path, part, declared, is)
-			if isValue(path, declared) && sameValue(is.Text(), declared.Text()) {
+			if isValue(path, declared) && apitypes.SameValue(is.Text(), declared.Text()) {
 				managed++
 			}
 		}
@@ -143,7 +144,7 @@ func valuesIn(path fieldpath.Path, manifest *jsontree.Node) (values int) {
 
 // isValue reports whether a manifest declares a scalar at a path that does not identify the object.
 func isValue(path fieldpath.Path, declared *jsontree.Node) bool {
-	return !declared.IsObject() && !declared.IsNull() && declared.Kind() != '[' && !isIdentity(path)
+	return !declared.IsObject() && !declared.IsNull() && declared.Kind() != '[' && !apitypes.IsIdentity(path)
 }
 
 // fact is read when it is first needed, and once: owners are determined for each field.

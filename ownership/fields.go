@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/apitypes"
 )
 
 // Field is a leaf field of a live object, and its owner. A leaf is a scalar, an empty object or list, or an object or list
@@ -92,7 +94,7 @@ func (c ObjectContext) Fields(live Object) (Fields, error) {
 // excludedFields returns the paths that Fields leaves out.
 func excludedFields() *fieldpath.Set {
 	set := fieldpath.NewSet(fieldpath.MakePathOrDie("apiVersion"), fieldpath.MakePathOrDie("kind"), LastAppliedPath())
-	for _, name := range append(GeneratedMetadata(), "name", "namespace") {
+	for _, name := range append(apitypes.GeneratedMetadata(), "name", "namespace") {
 		set.Insert(fieldpath.MakePathOrDie("metadata", name))
 	}
 	return set

@@ -1,6 +1,10 @@
 package ownership
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/ownership-handoff/handoff/internal/apitypes"
+)
 
 // field returns the field at a position, with its owner.
 func (w *fieldWalk) field(s position) Field {
@@ -13,7 +17,7 @@ func (w *fieldWalk) field(s position) Field {
 		f.Declared = Clears
 	case s.declared != nil:
 		f.Declared = Sets
-		if !sameValue(f.Value, s.declared.Text()) {
+		if !apitypes.SameValue(f.Value, s.declared.Text()) {
 			f.DeclaredValue = s.declared.Text()
 		}
 	}
@@ -41,7 +45,7 @@ func (w *fieldWalk) owner(f Field) (owned FieldOwner, by Entry) {
 	if w.context.Autoscaler != "" && w.context.IsScale(f.Path) {
 		return FieldOwner{Kind: Autoscaler, By: w.context.Autoscaler}, through("scale")
 	}
-	if by := through("status"); by.Subresource != "" && inStatus(f.Path) {
+	if by := through("status"); by.Subresource != "" && apitypes.InStatus(f.Path) {
 		owned = FieldOwner{Kind: Controller, By: by.Manager}
 		if matches(w.context.Managers.Imperative, by.Manager) {
 			owned.Kind = Imperative
@@ -71,7 +75,7 @@ func (w *fieldWalk) isClientSide(e Entry) bool {
 // the field whose name is not recorded. Declarations of status do not count, because the API server drops them.
 func (f Field) ownerWithoutEntry(unrecorded bool) Owner {
 	switch {
-	case f.Declared != Lacks && !inStatus(f.Path) && (!unrecorded || f.declaredAsIs()):
+	case f.Declared != Lacks && !apitypes.InStatus(f.Path) && (!unrecorded || f.declaredAsIs()):
 		return Manifest
 	case unrecorded:
 		return Unknown
@@ -82,7 +86,7 @@ func (f Field) ownerWithoutEntry(unrecorded bool) Owner {
 
 // asApplied reports whether live has the value of the last-applied configuration, as the API server stores it.
 func (f Field) asApplied() bool {
-	return f.declaredAsIs() || asDeclared(f.Path, f.Value, f.DeclaredValue)
+	return f.declaredAsIs() || apitypes.AsDeclared(f.Path, f.Value, f.DeclaredValue)
 }
 
 // declaredAsIs reports whether live has the value of the last-applied configuration.

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
+	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
@@ -188,6 +189,6 @@ func (w *fieldWalk) declared(s position, part *jsontree.Node, names naming) *jso
 // declaredAt is declared for a path element. A Secret's stringData goes before its data.
 func (w *fieldWalk) declaredAt(s position, name fieldpath.PathElement) *jsontree.Node {
 	kind, _ := w.manifest.Member("kind").String()
-	alias := StringData(schema.GroupKind{Kind: kind}, append(slices.Clip(w.path), name))
-	return cmp.Or(encoded(w.manifest.Find(alias)), s.declared.Child(name))
+	alias := apitypes.StringData(schema.GroupKind{Kind: kind}, append(slices.Clip(w.path), name))
+	return cmp.Or(apitypes.Encoded(w.manifest.Find(alias)), s.declared.Child(name))
 }

@@ -3,12 +3,10 @@ package ownership
 import (
 	"cmp"
 	"iter"
-	"slices"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/fieldpattern"
+	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
@@ -109,7 +107,7 @@ func isKnown(n *fieldtree.Node, known map[*fieldtree.Node]bool) bool {
 // isDropped reports whether the write removes a field, or sets it to a default, because the manifest lacks it. It completes c.
 func (s *search) isDropped(n *fieldtree.Node, c *ContestedField) bool {
 	w := s.write
-	if len(c.Live) == 0 || !c.Changed() || c.Path.Equals(LastAppliedPath()) || isAllocated(w.Kind.GroupKind(), c.Path) {
+	if len(c.Live) == 0 || !c.Changed() || c.Path.Equals(LastAppliedPath()) || apitypes.IsAllocated(w.Kind.GroupKind(), c.Path) {
 		return false
 	}
 	c.Declared, c.Removed = s.declared(n, c.Path), len(c.Incoming) == 0
@@ -119,19 +117,9 @@ func (s *search) isDropped(n *fieldtree.Node, c *ContestedField) bool {
 	return c.Declared.Manifest == Lacks && (c.Removed || c.Declared.Base != Lacks || s.droppedParent(n) != nil)
 }
 
-// allocated are the fields of a Service that the API server restores after admission if a write removes them (patchAllocatedValues in
-// k8s.io/kubernetes/pkg/registry/core/service/storage).
-var allocated = fieldpattern.MustParse(
-	".spec.clusterIP", ".spec.clusterIPs", ".spec.healthCheckNodePort", ".spec.ipFamilies", ".spec.ipFamilyPolicy", ".spec.ports[*].nodePort",
-)
-
-func isAllocated(kind schema.GroupKind, path fieldpath.Path) bool {
-	return kind == schema.GroupKind{Kind: "Service"} && slices.ContainsFunc(allocated, func(p Pattern) bool { return p.Matches(path) })
-}
-
 // isBase reports whether live has the value of a field that the base sets.
 func (s *search) isBase(n *fieldtree.Node) bool {
-	return asDeclared(n.Path(), s.inLive.Of(n).Text(), s.inBase.Of(n).Text())
+	return apitypes.AsDeclared(n.Path(), s.inLive.Of(n).Text(), s.inBase.Of(n).Text())
 }
 
 // goneElement returns the outermost list element that contains a field and that the write removes, the field itself if there is none.

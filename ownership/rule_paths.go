@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 )
 
@@ -31,7 +32,7 @@ func ParseRuled(text string) (Pattern, error) {
 		return nil, err
 	}
 	literal, _ := p.Path()
-	identity := slices.IndexFunc(identityPaths, p.Matches)
+	identity := slices.IndexFunc(apitypes.IdentityPaths(), p.Matches)
 	switch first := p[0]; {
 	case !first.Wildcard && first.FieldName == nil:
 		err = errors.New("begins with a list element, but an object is not a list; begin with a field, such as .spec")
@@ -42,7 +43,7 @@ func ParseRuled(text string) (Pattern, error) {
 	case p.IsKey():
 		err = errors.New("is a key of its list element, which identifies it; delete the path")
 	case identity >= 0:
-		err = fmt.Errorf("matches %s, which a manifest cannot leave to a controller; use a path that does not match it", identityPaths[identity])
+		err = fmt.Errorf("matches %s, which a manifest cannot leave to a controller; use a path that does not match it", apitypes.IdentityPaths()[identity])
 	case p.Matches(LastAppliedPath()):
 		err = errors.New("matches the last-applied configuration annotation, which records what was applied; " +
 			`list other annotations one by one, such as .metadata.annotations["example.com/team"]`)

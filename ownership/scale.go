@@ -1,6 +1,10 @@
 package ownership
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/ownership-handoff/handoff/internal/apitypes"
+)
 
 // ScaleField returns the scale field of a write that has a live object, with its owner. It needs nothing but the values of the
 // field, its managedFields entries and what the manifests declare for it, so that nothing else in the write can prevent the
@@ -89,7 +93,7 @@ func (s scaleFacts) owner(offAtZero bool, applied appliedValues, base []byte) Fi
 		return FieldOwner{Kind: Autoscaler, By: c.Autoscaler}
 	}
 	managers := slices.DeleteFunc(slices.Clone(s.write.LiveEntries), func(e Entry) bool { return !s.isIn(e) })
-	isBase := sameValue(base, f.Live)
+	isBase := apitypes.SameValue(base, f.Live)
 	if len(rules) > 0 && len(managers) == 0 && !isBase && string(f.Live) != defaultReplicas {
 		// A write of 0 through /scale leaves no entry, and neither do later ones.
 		return FieldOwner{Kind: Controller, Rule: rules[0].Name}

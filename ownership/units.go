@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 )
 
@@ -41,9 +42,6 @@ func newUnitTree() *ruleTree {
 	return t
 }
 
-// otherName are the two names of one field, which are one unit (k8s.io/api/core/v1, PodSpec).
-var otherName = map[string]string{"serviceAccountName": "serviceAccount", "serviceAccount": "serviceAccountName"}
-
 // ownPrefix is the prefix of handoff's own label and annotations, which are never kept.
 const ownPrefix = "ownership-handoff.io/"
 
@@ -51,7 +49,7 @@ const ownPrefix = "ownership-handoff.io/"
 // manifest deletes when it drops it (row 5). inMap reports whether the unit is a key of a map of strings.
 func UnitOf(kind schema.GroupKind, path fieldpath.Path) (unit fieldpath.Path, inMap, ok bool) {
 	i := slices.IndexFunc(units, func(p Pattern) bool { return p.Matches(path) })
-	if i < 0 || fieldpattern.IsNamed(path[0], "data") && kind != secretKind && kind != (schema.GroupKind{Kind: "ConfigMap"}) {
+	if i < 0 || fieldpattern.IsNamed(path[0], "data") && kind != apitypes.SecretKind && kind != apitypes.ConfigMapKind {
 		return nil, false, false
 	}
 	last := len(units[i]) - 1
@@ -59,29 +57,14 @@ func UnitOf(kind schema.GroupKind, path fieldpath.Path) (unit fieldpath.Path, in
 	return unit, units[i][last].Wildcard, !isOwn(unit)
 }
 
-var secretKind = schema.GroupKind{Kind: "Secret"}
-
 // isOwn reports whether a path is that of a label or annotation by which handoff is configured, or of last-applied.
 func isOwn(path fieldpath.Path) bool {
 	name := path[len(path)-1].FieldName
 	return name != nil && len(path) > 1 && (strings.HasPrefix(*name, ownPrefix) || *name == LastAppliedAnnotation)
 }
 
-// StringData returns the path in stringData by which the manifest of a Secret can set the field at path in data
-// (k8s.io/api/core/v1, Secret). It returns nil for other kinds and paths.
-func StringData(kind schema.GroupKind, path fieldpath.Path) fieldpath.Path {
-	if kind != secretKind || len(path) != 2 || !fieldpattern.IsNamed(path[0], "data") {
-		return nil
-	}
-	return fieldpath.Path{fieldpath.FieldNameElement("stringData"), path[1]}
-}
-
-// aliasOf returns the other path by which a manifest can set the field at path: stringData for a Secret's data, and the other
-// name of the service account. It returns nil for any other field.
-func aliasOf(kind schema.GroupKind, path fieldpath.Path) fieldpath.Path {
-	parent, last := path[:len(path)-1:len(path)-1], path[len(path)-1].FieldName
-	if last == nil || otherName[*last] == "" {
-		return StringData(kind, path)
-	}
-	return append(parent, fieldpath.FieldNameElement(otherName[*last]))
+// isNeverKept reports whether no rule keeps a field: those that identify the object, its managedFields and last-applied
+// configuration, status, and handoff's own label and annotations.
+func isNeverKept(path fieldpath.Path) bool {
+	return isOwn(path) || apitypes.InStatus(path) || apitypes.IsIdentity(path)
 }

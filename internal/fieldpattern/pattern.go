@@ -73,6 +73,11 @@ func (p Pattern) isMetadataMap() bool {
 	return len(p) > 1 && IsNamed(p[len(p)-2].PathElement, "metadata") && IsNamed(p[len(p)-1].PathElement, "labels", "annotations")
 }
 
+// HasPrefix reports whether a path is a prefix or nested under it.
+func HasPrefix(path, prefix fieldpath.Path) bool {
+	return len(prefix) <= len(path) && path[:len(prefix)].Equals(prefix)
+}
+
 // IsNamed reports whether a path element is a field with one of the names.
 func IsNamed(element fieldpath.PathElement, names ...string) bool {
 	return element.FieldName != nil && slices.Contains(names, *element.FieldName)

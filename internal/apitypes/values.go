@@ -1,4 +1,4 @@
-package ownership
+package apitypes
 
 import (
 	"bytes"
@@ -9,14 +9,15 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
-// sameValue reports whether two JSON texts have the same value.
-func sameValue(a, b []byte) bool {
+// SameValue reports whether two JSON texts have the same value.
+func SameValue(a, b []byte) bool {
 	if bytes.Equal(a, b) || len(a) == 0 {
 		return len(a) > 0
 	}
@@ -24,13 +25,13 @@ func sameValue(a, b []byte) bool {
 	return left.Canonicalize(exact) == nil && right.Canonicalize(exact) == nil && bytes.Equal(left, right)
 }
 
-// asDeclared reports whether live has the value that a manifest declares for the field at path, as the API server stores it:
+// AsDeclared reports whether live has the value that a manifest declares for the field at path, as the API server stores it:
 // the quantities of a container's resources are in canonical form (k8s.io/apimachinery/pkg/api/resource).
-func asDeclared(path fieldpath.Path, live, declared []byte) bool {
+func AsDeclared(path fieldpath.Path, live, declared []byte) bool {
 	if len(live) == 0 || len(declared) == 0 {
 		return false
 	}
-	if sameValue(live, declared) {
+	if SameValue(live, declared) {
 		return true
 	}
 	at := slices.IndexFunc(path, func(e fieldpath.PathElement) bool { return fieldpattern.IsNamed(e, "resources") })
@@ -56,7 +57,7 @@ func haveSameResources(a, b *jsontree.Node) bool {
 	}
 	for is := range a.Parts() {
 		other := b.Member(is.Name())
-		isSame := setsNothing(is) && setsNothing(other) || sameValue(is.Text(), other.Text()) || sameQuantities(is.Text(), other.Text())
+		isSame := SetsNothing(is) && SetsNothing(other) || SameValue(is.Text(), other.Text()) || sameQuantities(is.Text(), other.Text())
 		if !isSame {
 			return false
 		}
@@ -77,9 +78,9 @@ func sameQuantities(a, b []byte) bool {
 // maxNested is how deep the members of a unit can be nested.
 const maxNested = 4
 
-// setsNothing reports whether a JSON value sets no field: it is missing, null, or an object or list of nothing else. Nothing that is
+// SetsNothing reports whether a JSON value sets no field: it is missing, null, or an object or list of nothing else. Nothing that is
 // nested deeper than a unit can be is read.
-func setsNothing(n *jsontree.Node) bool { return setsNothingWithin(n, maxNested) }
+func SetsNothing(n *jsontree.Node) bool { return setsNothingWithin(n, maxNested) }
 
 func setsNothingWithin(n *jsontree.Node, depth int) bool {
 	switch {
@@ -100,11 +101,26 @@ func setsNothingWithin(n *jsontree.Node, depth int) bool {
 	return true
 }
 
-// encoded returns the value of a Secret's data for that of its stringData (k8s.io/api/core/v1, Secret).
-func encoded(stringData *jsontree.Node) *jsontree.Node {
-	plain, ok := stringData.Bytes()
-	if !ok {
-		return nil
+// The limits of the API server in bytes.
+const (
+	// MaxAnnotations is the maximum size of all annotations with their names (TotalAnnotationSizeLimitB in
+	// k8s.io/apimachinery/pkg/api/validation).
+	MaxAnnotations = 256 << 10
+	// MaxData is the maximum length of all values of a ConfigMap or Secret (MaxSecretSize in k8s.io/api/core/v1).
+	MaxData = 1 << 20
+)
+
+// AnnotationSize returns what an annotation counts against MaxAnnotations.
+func AnnotationSize(annotation *jsontree.Node) int {
+	value, _ := annotation.Bytes()
+	return len(annotation.NameBytes()) + len(value)
+}
+
+// DataSize returns what a key of data or binaryData counts against MaxData: that of a Secret is encoded in base64.
+func DataSize(kind schema.GroupKind, key *jsontree.Node) int {
+	value, _ := key.Bytes()
+	if kind == SecretKind {
+		return base64.StdEncoding.DecodedLen(len(value)) - bytes.Count(value, []byte("="))
 	}
-	return jsontree.Valid(append(base64.StdEncoding.AppendEncode([]byte{'"'}, plain), '"'))
+	return len(value)
 }

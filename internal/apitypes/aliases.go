@@ -1,0 +1,60 @@
+package apitypes
+
+import (
+	"encoding/base64"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
+)
+
+// SecretKind is the kind of Secrets, and ConfigMapKind that of ConfigMaps.
+var (
+	SecretKind    = schema.GroupKind{Kind: "Secret"}
+	ConfigMapKind = schema.GroupKind{Kind: "ConfigMap"}
+)
+
+// StringData returns the path in stringData by which the manifest of a Secret can set the field at path in data
+// (k8s.io/api/core/v1, Secret). It returns nil for other kinds and paths.
+func StringData(kind schema.GroupKind, path fieldpath.Path) fieldpath.Path {
+	if kind != SecretKind || len(path) != 2 || !fieldpattern.IsNamed(path[0], "data") {
+		return nil
+	}
+	return fieldpath.Path{fieldpath.FieldNameElement("stringData"), path[1]}
+}
+
+// Encoded returns the value of a Secret's data for that of its stringData (k8s.io/api/core/v1, Secret).
+func Encoded(stringData *jsontree.Node) *jsontree.Node {
+	plain, ok := stringData.Bytes()
+	if !ok {
+		return nil
+	}
+	return jsontree.Valid(append(base64.StdEncoding.AppendEncode([]byte{'"'}, plain), '"'))
+}
+
+// otherName are the two names of one field (k8s.io/api/core/v1, PodSpec).
+var otherName = map[string]string{"serviceAccountName": "serviceAccount", "serviceAccount": "serviceAccountName"}
+
+// AliasOf returns the other path by which a manifest can set the field at path: stringData for a Secret's data, and the other
+// name of the service account. It returns nil for any other field.
+func AliasOf(kind schema.GroupKind, path fieldpath.Path) fieldpath.Path {
+	parent, last := path[:len(path)-1:len(path)-1], path[len(path)-1].FieldName
+	if last == nil || otherName[*last] == "" {
+		return StringData(kind, path)
+	}
+	return append(parent, fieldpath.FieldNameElement(otherName[*last]))
+}
+
+// allocated are the fields of a Service that the API server restores after admission if a write removes them (patchAllocatedValues in
+// k8s.io/kubernetes/pkg/registry/core/service/storage).
+var allocated = fieldpattern.MustParse(
+	".spec.clusterIP", ".spec.clusterIPs", ".spec.healthCheckNodePort", ".spec.ipFamilies", ".spec.ipFamilyPolicy", ".spec.ports[*].nodePort",
+)
+
+// IsAllocated reports whether the API server restores a field that a write removes.
+func IsAllocated(kind schema.GroupKind, path fieldpath.Path) bool {
+	return kind == schema.GroupKind{Kind: "Service"} && slices.ContainsFunc(allocated, func(p fieldpattern.Pattern) bool { return p.Matches(path) })
+}
