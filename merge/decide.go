@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -99,7 +100,7 @@ func (d Decider) complete(w *ownership.Write) (invalid, err error) {
 	if w.LiveEntries, err = w.Live.Entries(); err != nil {
 		return invalid, fmt.Errorf("oldObject: %w", err)
 	}
-	w.LiveEntries = ownership.Joined(w.LiveEntries)
+	w.LiveEntries = managedfields.Joined(w.LiveEntries)
 	if w.IncomingEntries, err = w.Incoming.Entries(); err != nil {
 		return invalid, fmt.Errorf("object: %w", err)
 	}
@@ -122,11 +123,11 @@ func (d Decider) managersFor(w ownership.Write) (managers ownership.Managers, in
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			managers, invalid = d.Managers.WithRules(ownership.ObjectRules{}, scale), ErrPanic
+			managers, invalid = d.Managers.WithRules(ownership.ObjectRules{}, scale, w.Live, w.Incoming), ErrPanic
 		}
 	}()
 	rules, invalid := d.Rules.For(w.Kind.GroupKind(), w.Namespace, w.Incoming)
-	return d.Managers.WithRules(rules, scale), invalid
+	return d.Managers.WithRules(rules, scale, w.Live, w.Incoming), invalid
 }
 
 // contextOf returns what is known of the object of a write. A node group has a scaler without a reference. The incoming object decides
@@ -289,7 +290,7 @@ func rewrite(w ownership.Write, changes []*Change) (Outcome, error) {
 // from an entry of another manager. That is how kubectl migrates an object from client-side to server-side apply, and how Flux takes over
 // the fields that kubectl wrote (fluxcd/pkg/ssa, PatchReplaceFieldsManagers). No client does that to entries of subresources.
 func takesOver(w ownership.Write) bool {
-	for pair := range ownership.Pairs(w.LiveEntries, w.IncomingEntries) {
+	for pair := range managedfields.Pairs(w.LiveEntries, w.IncomingEntries) {
 		isOthers := pair.InLive && pair.Live.Subresource == "" && !pair.Live.Same(w.Sender.Entry)
 		if isOthers && pair.Changed() && w.Sender.ServerSide() {
 			return jsontree.EqualBut(w.Live.At(), w.Incoming.At(), generated(w)...)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -87,7 +88,7 @@ func (k *keeper) changedAtomics() map[*fieldtree.Node]bool {
 // manifest sets, as the last-applied annotation does for client-side apply, so a field that the manifest drops leaves it.
 func (k *keeper) restoreEntries() ([]ownership.Entry, error) {
 	entries := make([]ownership.Entry, 0, len(k.write.IncomingEntries)+1)
-	for pair := range ownership.Pairs(k.write.LiveEntries, k.write.IncomingEntries) {
+	for pair := range managedfields.Pairs(k.write.LiveEntries, k.write.IncomingEntries) {
 		e, err := k.restoreEntry(pair)
 		if err == nil && k.parts.unmanaged && k.write.InOtherVersion(pair.Live) {
 			e, err = k.restoreOtherNames(pair, e)
@@ -99,7 +100,7 @@ func (k *keeper) restoreEntries() ([]ownership.Entry, error) {
 			entries = append(entries, e)
 		}
 	}
-	return ownership.InOrder(entries), nil
+	return managedfields.InOrder(entries), nil
 }
 
 // isSendersApply reports whether an entry is the Apply entry of the server-side applier that sends the write.
@@ -108,7 +109,7 @@ func (k *keeper) isSendersApply(e ownership.Entry) bool {
 }
 
 // restoreEntry returns an entry that manages the same of the parts as in live.
-func (k *keeper) restoreEntry(pair ownership.Pair) (ownership.Entry, error) {
+func (k *keeper) restoreEntry(pair managedfields.Pair) (ownership.Entry, error) {
 	had, has, parents := k.keptIn(pair.Live), k.partsIn(pair.Incoming), k.parts.parents
 	if k.isSendersApply(pair.Entry()) {
 		has = slices.DeleteFunc(has, func(p managedPart) bool {
@@ -187,7 +188,7 @@ func (k *keeper) pathsOf(parts []managedPart, e ownership.Entry) *fieldpath.Set 
 
 // restoreOtherNames returns an entry that was recorded in another API version with the fields that the live object does not have at
 // their path, because they have another name in the write's version. It is called if a kept field has no manager in this version.
-func (k *keeper) restoreOtherNames(pair ownership.Pair, restored ownership.Entry) (ownership.Entry, error) {
+func (k *keeper) restoreOtherNames(pair managedfields.Pair, restored ownership.Entry) (ownership.Entry, error) {
 	if !pair.Changed() || k.write.Managers.IsApplier(pair.Live) {
 		return restored, nil
 	}
@@ -215,7 +216,7 @@ func (k *keeper) restoreOtherNames(pair ownership.Pair, restored ownership.Entry
 
 // verifyEntries checks that each finished entry contains the same parts as in live.
 func (k *keeper) verifyEntries(entries []ownership.Entry) error {
-	for pair := range ownership.Pairs(k.write.LiveEntries, entries) {
+	for pair := range managedfields.Pairs(k.write.LiveEntries, entries) {
 		isSame := func(live, restored managedPart) bool { return live.node == restored.node }
 		if !k.isSendersApply(pair.Entry()) && !slices.EqualFunc(k.keptIn(pair.Live), k.partsIn(pair.Incoming), isSame) {
 			return fmt.Errorf("%w: the managedFields entry of %s differs", ErrNotRestored, pair.Entry().Manager)

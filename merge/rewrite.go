@@ -14,6 +14,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -278,7 +279,7 @@ func lastAppliedOf(o ownership.Object) []byte {
 // reports whether the rewrite clears no fields.
 func (k *keeper) managedFields(entries []ownership.Entry, lastApplied []byte, onlyKept bool) ([]Operation, error) {
 	w := k.write
-	text, isSame := ownership.EncodeEntries(entries), ownership.SameTexts(entries, ownership.InOrder(w.IncomingEntries))
+	text, isSame := managedfields.Encode(entries), managedfields.SameTexts(entries, managedfields.InOrder(w.IncomingEntries))
 	if live := w.Live.ManagedFields(); onlyKept && len(k.pieces) > 0 && len(live) > 0 && k.becomesLive(entries, lastApplied) {
 		// The applier's entry has the time of this write, and so may have another position.
 		text, isSame = live, bytes.Equal(live, w.Incoming.ManagedFields())
@@ -300,7 +301,7 @@ func (k *keeper) becomesLive(entries []ownership.Entry, lastApplied []byte) bool
 		differs = nil
 	}
 	live, incoming := k.write.Live.At(annotationNames...), k.write.Incoming.At(annotationNames...)
-	if (live == nil) != (incoming == nil) || !bytes.Equal(lastApplied, lastAppliedOf(k.write.Live)) || !ownership.SameFieldsBut(entries, k.write.LiveEntries, differs) {
+	if (live == nil) != (incoming == nil) || !bytes.Equal(lastApplied, lastAppliedOf(k.write.Live)) || !managedfields.SameFieldsBut(entries, k.write.LiveEntries, differs) {
 		return false
 	}
 	ignored := generated(k.write)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 )
 
 // AppliedAnnotation records the values that manifests have set last in the fields of rules that depend on them (EditApply, AnyWriter): a
@@ -34,7 +35,7 @@ type appliedValues struct {
 func (c ObjectContext) appliedValues(w Write) (a appliedValues) {
 	a.manager = w.Sender.Entry.Manager
 	text, ok := w.Live.annotation(AppliedAnnotation).Bytes()
-	if !ok || len(text) > maxApplied || !c.Managers.rules.remember() || len(EntriesFor(w.LiveEntries, AppliedPath())) > 0 {
+	if !ok || len(text) > maxApplied || !c.Managers.rules.remember() || len(managedfields.For(w.LiveEntries, AppliedPath())) > 0 {
 		return a
 	}
 	if json.Unmarshal(text, &a.hashes) != nil {
@@ -98,7 +99,7 @@ func (c ObjectContext) AppliedValues(w Write) (text []byte, changed bool, err er
 	s.readManagers()
 	text = encodeApplied(s.appliedNow(), w.Incoming)
 	is, found := w.Incoming.annotation(AppliedAnnotation).Bytes()
-	isManaged := len(EntriesFor(w.LiveEntries, AppliedPath())) > 0 || len(EntriesFor(w.IncomingEntries, AppliedPath())) > 0
+	isManaged := len(managedfields.For(w.LiveEntries, AppliedPath())) > 0 || len(managedfields.For(w.IncomingEntries, AppliedPath())) > 0
 	changed = isManaged || !bytes.Equal(is, text)
 	return text, changed && (found || string(text) != NothingApplied), nil
 }

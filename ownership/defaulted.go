@@ -1,6 +1,10 @@
 package ownership
 
-import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+import (
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/managedfields"
+)
 
 // Defaulted reports whether no manager has declared the field at path of live, as far as that is recorded. live are the
 // managedFields of the live object.
@@ -16,7 +20,7 @@ func (m Manifests) Defaulted(path fieldpath.Path, live []Entry) bool {
 	}
 	applied, _ := m.live.LastAppliedManifest()
 	lastAppliedLacks := applied != nil && declarationIn(applied, path) == Lacks
-	for _, e := range EntriesFor(live, path) {
+	for _, e := range managedfields.For(live, path) {
 		own := e.Operation == OperationUpdate && e.Same(m.sender.Entry)
 		recorded := e.Operation == OperationUpdate && e.Contains(LastAppliedPath())
 		if !own && (!recorded || !lastAppliedLacks) {

@@ -26,15 +26,14 @@ func HelmReleasePath() fieldpath.Path {
 // applied to this object. A controller can also write these annotations, if it copies all annotations of its own object to
 // those that it creates. They do not count: the last-applied configuration of another object, and the Helm release of an object
 // that a controller created.
-func (e Entry) recordsManifest() bool {
+func (v *evidence) recordsManifest(e Entry) bool {
 	if e.Subresource != "" {
 		return false
 	}
-	return e.Contains(LastAppliedPath()) && (e.of == nil || e.of.object.hasOwnLastApplied()) || e.Contains(HelmReleasePath()) && !e.isByController()
+	of := v.of(e)
+	return e.Contains(LastAppliedPath()) && (of == nil || of.object.hasOwnLastApplied()) ||
+		e.Contains(HelmReleasePath()) && (of == nil || !of.hasController())
 }
-
-// isByController reports whether the entry's object was created by a controller (metav1.GetControllerOf).
-func (e Entry) isByController() bool { return e.of != nil && e.of.hasController() }
 
 // maxControlled is the maximum length of a field set of nothing but fields of controllers. Longer sets are not looked at, so that
 // the time for each entry is bounded.
@@ -44,17 +43,18 @@ const maxControlled = 64 << 10
 // else, on an object that another manager has declared. That is how an operator scales a workload, and not a manifest. An entry
 // with the time of the object's creation has created it.
 func (m Managers) onlyControls(e Entry) bool {
-	if e.of == nil || !m.isControlled(e) || e.of.isCreatedBy(e) {
+	of := m.evidence.of(e)
+	if of == nil || !m.isControlled(e) || of.isCreatedBy(e) {
 		return false
 	}
-	return slices.ContainsFunc(e.of.entries, func(other Entry) bool {
-		return other.Manager != e.Manager && other.Subresource == "" && other.declares() && !m.isControlled(other)
+	return slices.ContainsFunc(of.entries(), func(other Entry) bool {
+		return other.Manager != e.Manager && other.Subresource == "" && declares(other) && !m.isControlled(other)
 	})
 }
 
 // isControlled reports whether an entry contains nothing but the scale field and fields that rules assign to controllers.
 func (m Managers) isControlled(e Entry) bool {
-	return e.isControlled.get(m, e, Managers.readControlled)
+	return m.evidence.isControlled(e, m.readControlled)
 }
 
 func (m Managers) readControlled(e Entry) bool {
@@ -89,7 +89,7 @@ func coverAll(m ruleMatcher, patterns []*ruleTree, set *jsontree.Node) (covered 
 }
 
 // declares reports whether an entry contains fields other than metadata and status.
-func (e Entry) declares() bool {
+func declares(e Entry) bool {
 	for part := range e.Fields.Parts() {
 		if !slices.Contains([]string{"f:metadata", "f:status", "."}, part.Name()) {
 			return true
@@ -101,12 +101,13 @@ func (e Entry) declares() bool {
 // appliesLastApplied reports whether an update's entry contains most of the values that the last-applied configuration declares and
 // that the object has, as that of a manager whose manifest another one has applied since. Lists do not count: the object has more in
 // them. A controller that created the object is not one that applies its manifest.
-func (e Entry) appliesLastApplied() bool {
-	if e.of == nil || e.Subresource != "" || e.isByController() {
+func (v *evidence) appliesLastApplied(e Entry) bool {
+	of := v.of(e)
+	if of == nil || e.Subresource != "" || of.hasController() {
 		return false
 	}
-	manifest, values := e.of.declared()
-	return 2*managedValues(nil, e.Fields, manifest, e.of.object.root) > values
+	manifest, values := of.declared()
+	return 2*managedValues(nil, e.Fields, manifest, of.object.root) > values
 }
 
 // managedValues returns how many values outside of lists a field set contains that a manifest declares and that the object has.
@@ -147,41 +148,77 @@ func isValue(path fieldpath.Path, declared *jsontree.Node) bool {
 	return !declared.IsObject() && !declared.IsNull() && declared.Kind() != '[' && !apitypes.IsIdentity(path)
 }
 
-// fact is read when it is first needed, and once: owners are determined for each field.
-type fact struct{ isRead, is bool }
-
-// get returns a fact about an entry, given the managers for its object. It reads that of an entry without an object each time.
-func (f *fact) get(m Managers, e Entry, read func(Managers, Entry) bool) bool {
-	switch {
-	case f == nil:
-		return read(m, e)
-	case !f.isRead:
-		f.isRead, f.is = true, read(m, e)
-	}
-	return f.is
+// evidence is what the entries of an object show, in live and incoming. It is read when it is first needed, and once: owners are determined
+// for each field. A nil evidence reads it each time.
+type evidence struct {
+	objects             map[*jsontree.Node]*surroundings
+	applier, controlled map[*jsontree.Node]bool // by Entry.Fields
 }
 
-// surroundings are the object that entries belong to. What they show is read when it is first needed, and once, so that the
-// time stays linear whatever the number of entries.
-type surroundings struct {
-	object  Object
-	entries []Entry
+func newEvidence(states []Object) *evidence {
+	v := &evidence{map[*jsontree.Node]*surroundings{}, map[*jsontree.Node]bool{}, map[*jsontree.Node]bool{}}
+	for _, o := range states {
+		v.objects[o.root] = o.surroundings()
+	}
+	return v
+}
 
+func (v *evidence) isApplier(e Entry, read func(Entry) bool) bool {
+	if v == nil {
+		return read(e)
+	}
+	return once(v.applier, e.Fields, func() bool { return read(e) })
+}
+
+func (v *evidence) isControlled(e Entry, read func(Entry) bool) bool {
+	if v == nil {
+		return read(e)
+	}
+	return once(v.controlled, e.Fields, func() bool { return read(e) })
+}
+
+// of returns the object of an entry, nil if it is unknown.
+func (v *evidence) of(e Entry) *surroundings {
+	read := func() *surroundings {
+		o, _ := ObjectAt(e.Object) // an entry is part of an object
+		return o.surroundings()
+	}
+	switch {
+	case e.Object == nil:
+		return nil
+	case v == nil:
+		return read()
+	default:
+		return once(v.objects, e.Object, read)
+	}
+}
+
+// once returns the value of a node, which it reads at first. It reads that of a missing node each time.
+func once[Value any](values map[*jsontree.Node]Value, of *jsontree.Node, read func() Value) Value {
+	if value, found := values[of]; found && of != nil {
+		return value
+	}
+	value := read()
+	values[of] = value
+	return value
+}
+
+// surroundings are the object that entries belong to, and what it shows.
+type surroundings struct {
+	object        Object
+	entries       func() []Entry
 	hasController func() bool
 	// declared returns the last-applied configuration, and the number of values outside of lists in it; nil and 0 if there is none, or if
 	// it is that of another object.
 	declared func() (manifest *jsontree.Node, values int)
 }
 
-// withSurroundings returns the entries of an object with a reference to it.
-func (o Object) withSurroundings(entries []Entry) []Entry {
-	of := &surroundings{o, entries, sync.OnceValue(o.hasController), sync.OnceValues(o.declared)}
-	facts := make([]struct{ applier, controlled fact }, len(entries))
-	for i := range entries {
-		e := &entries[i]
-		e.of, e.isApplier, e.isControlled = of, &facts[i].applier, &facts[i].controlled
+func (o Object) surroundings() *surroundings {
+	entries := func() []Entry {
+		entries, _ := o.Entries() // entries of it have been read
+		return entries
 	}
-	return entries
+	return &surroundings{o, sync.OnceValue(entries), sync.OnceValue(o.hasController), sync.OnceValues(o.declared)}
 }
 
 // hasController reports whether the object has a controller (metav1.GetControllerOf).

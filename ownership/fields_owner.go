@@ -52,7 +52,7 @@ func (w *fieldWalk) owner(f Field) (owned FieldOwner, by Entry) {
 		}
 		return owned, by
 	}
-	named := slices.DeleteFunc(slices.Clone(f.Entries), Entry.isAnonymous)
+	named := slices.DeleteFunc(slices.Clone(f.Entries), Entry.IsAnonymous)
 	of := managedField{path: f.Path, without: f.ownerWithoutEntry(len(named) == 0 && (len(f.Entries) > 0 || len(w.entries) == 0))}
 	of.rules = w.context.Managers.RulesFor(f.Path)
 	of.isApplied, of.isOther = w.applied.status(f.Path, f.Value, f.asApplied())
@@ -91,10 +91,3 @@ func (f Field) asApplied() bool {
 
 // declaredAsIs reports whether live has the value of the last-applied configuration.
 func (f Field) declaredAsIs() bool { return f.Declared == Sets && f.DeclaredValue == nil }
-
-// isAnonymous reports whether the entry stands for managers that are not recorded: those whose entries exceeded the API
-// server's maximum number of entries, or those that wrote before the first server-side apply (capmanagers.go and
-// skipnonapplied.go in k8s.io/apimachinery/pkg/util/managedfields/internal).
-func (e Entry) isAnonymous() bool {
-	return e.Operation == OperationUpdate && (e.Manager == "ancient-changes" || e.Manager == "before-first-apply")
-}

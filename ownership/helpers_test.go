@@ -90,7 +90,8 @@ func declaredInLastApplied(t *testing.T, manifest string, path fieldpath.Path) (
 	return manifests.On(path).Manifest, manifests.Unread
 }
 
-var ignoreUnexported = cmp.Options{
-	cmpopts.IgnoreUnexported(ownership.Entry{}),
+// sameEntries compares entries of different objects.
+var sameEntries = cmp.Options{
+	cmpopts.IgnoreFields(ownership.Entry{}, "Object"),
 	cmp.Comparer(func(a, b *jsontree.Node) bool { return bytes.Equal(a.Text(), b.Text()) }),
 }

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 )
 
 // ErrLastApplied is returned for a last-applied annotation that is not a valid JSON object.
@@ -119,7 +120,7 @@ func (m Managers) ManifestsOf(sender Sender, live, incoming Object, liveEntries 
 
 // othersAnnotation reports whether an applier other than the sender manages the last-applied annotation.
 func (m Managers) othersAnnotation(sender Sender, live []Entry) bool {
-	return slices.ContainsFunc(EntriesFor(live, LastAppliedPath()), func(e Entry) bool {
+	return slices.ContainsFunc(managedfields.For(live, LastAppliedPath()), func(e Entry) bool {
 		return m.IsApplier(e) && !e.Same(sender.Entry)
 	})
 }

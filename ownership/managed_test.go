@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -66,7 +67,7 @@ func TestWithSet(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := entries(t, strings.Replace(text, ownsBoth, c.fields, 1))[0]
-			if diff := cmp.Diff(want, got, ignoreUnexported); diff != "" {
+			if diff := cmp.Diff(want, got, sameEntries); diff != "" {
 				t.Errorf("entry (-want +got):\n%s", diff)
 			}
 			back, err := got.WithSet(set)
@@ -106,7 +107,7 @@ func TestNewEntry(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(entries(t, c.want)[0], got, ignoreUnexported); diff != "" {
+			if diff := cmp.Diff(entries(t, c.want)[0], got, sameEntries); diff != "" {
 				t.Errorf("entry (-want +got):\n%s", diff)
 			}
 		})
@@ -122,7 +123,7 @@ func TestAnEntryThatAWriteToScaleSplitIsOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, e := range ownership.Joined(found) {
+	for _, e := range managedfields.Joined(found) {
 		got = append(got, e.Manager+" "+e.Time+" "+string(e.Fields.Text()))
 	}
 	want := []string{`b  {"f:spec":{"f:replicas":{}}}`, `a 2026-01-02T03:04:05Z {"f:spec":{"f:image":{},"f:replicas":{}}}`}

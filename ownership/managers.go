@@ -24,13 +24,14 @@ type Managers struct {
 	// Scale returns the path of the scale field of the objects at hand, nil if it is not known (WithRules).
 	Scale ScalePaths
 
-	rules ObjectRules // of the object at hand (WithRules)
+	rules    ObjectRules // of the object at hand (WithRules)
+	evidence *evidence
 }
 
 // WithRules returns the managers for one object: with its rules, whose writers never apply manifests to it, even if they use server-side
-// apply, and its scale field.
-func (m Managers) WithRules(rules ObjectRules, scale ScalePaths) Managers {
-	m.rules, m.Scale = rules, scale
+// apply, and its scale field. What its entries show is then read once; states are the object in live and incoming.
+func (m Managers) WithRules(rules ObjectRules, scale ScalePaths, states ...Object) Managers {
+	m.rules, m.Scale, m.evidence = rules, scale, newEvidence(states)
 	return m
 }
 
@@ -62,7 +63,9 @@ func (m Managers) ownsScale(manager string) bool {
 //     the annotation
 //
 // Entries of autoscalers and controllers never do.
-func (m Managers) IsApplier(e Entry) bool { return e.isApplier.get(m, e, Managers.readApplier) }
+func (m Managers) IsApplier(e Entry) bool {
+	return m.evidence.isApplier(e, m.readApplier)
+}
 
 func (m Managers) readApplier(e Entry) bool {
 	switch {
@@ -73,7 +76,7 @@ func (m Managers) readApplier(e Entry) bool {
 	case e.Operation == OperationApply:
 		return e.Manager == kubectl || !m.onlyControls(e)
 	default:
-		return !matches(m.Imperative, e.Manager) && (e.recordsManifest() || e.appliesLastApplied() && !m.isControlled(e))
+		return !matches(m.Imperative, e.Manager) && (m.evidence.recordsManifest(e) || m.evidence.appliesLastApplied(e) && !m.isControlled(e))
 	}
 }
 

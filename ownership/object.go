@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 )
 
 // The annotations that record or configure ownership.
@@ -101,6 +102,9 @@ func (o Object) labels() labels.Set {
 	}
 	return set
 }
+
+// Entries returns the entries of metadata.managedFields. The error is ErrManagedFields.
+func (o Object) Entries() ([]Entry, error) { return managedfields.Of(o.root) }
 
 // ManagedFields returns metadata.managedFields as JSON text, nil if there are none.
 func (o Object) ManagedFields() []byte { return o.root.At("metadata", "managedFields").Text() }

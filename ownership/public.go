@@ -6,7 +6,36 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 )
+
+// Entry is an entry of metadata.managedFields.
+type Entry = managedfields.Entry
+
+// The operations of a managedFields entry.
+const (
+	OperationApply  = managedfields.OperationApply
+	OperationUpdate = managedfields.OperationUpdate
+)
+
+// ErrManagedFields is returned for managedFields that cannot be read.
+var ErrManagedFields = managedfields.ErrUnreadable
+
+// EntriesFor returns the entries whose field set contains the field at path or a field nested under it.
+func EntriesFor(entries []Entry, path fieldpath.Path) []Entry {
+	return managedfields.For(entries, path)
+}
+
+// NewEntry is managedfields.New.
+func NewEntry(manager string, like Entry, set *fieldpath.Set) (Entry, error) {
+	return managedfields.New(manager, like, set)
+}
+
+// CompareEntries is managedfields.Compare.
+func CompareEntries(a, b Entry) int { return managedfields.Compare(a, b) }
+
+// EncodeEntries is managedfields.Encode.
+func EncodeEntries(entries []Entry) []byte { return managedfields.Encode(entries) }
 
 // HasPrefix reports whether a path is a prefix or nested under it.
 func HasPrefix(path, prefix fieldpath.Path) bool { return fieldpattern.HasPrefix(path, prefix) }

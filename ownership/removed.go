@@ -9,6 +9,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 )
 
 // RemovedFields returns the fields that an applier's write removes although another manager wrote them: their managedFields entries
@@ -23,7 +24,7 @@ func (c ObjectContext) RemovedFields(w Write, decided iter.Seq[fieldpath.Path]) 
 	}
 	s := newSearch(c, w)
 	managers := map[*fieldtree.Node]string{}
-	for pair := range Pairs(w.LiveEntries, w.IncomingEntries) {
+	for pair := range managedfields.Pairs(w.LiveEntries, w.IncomingEntries) {
 		e := pair.Live
 		if !pair.InLive || !pair.Changed() || e.Subresource != "" || w.InOtherVersion(e) || s.isClientSide(e) || e.Same(w.Sender.Entry) {
 			continue
@@ -36,7 +37,7 @@ func (c ObjectContext) RemovedFields(w Write, decided iter.Seq[fieldpath.Path]) 
 }
 
 // addLost adds the fields that an entry of live has and the incoming one lacks, with their manager.
-func (s *search) addLost(pair Pair, managers map[*fieldtree.Node]string) error {
+func (s *search) addLost(pair managedfields.Pair, managers map[*fieldtree.Node]string) error {
 	lacks := func(incoming *jsontree.Node, key string) (next *jsontree.Node, all, ok bool) {
 		next = incoming.Member(key)
 		return next, next == nil, true

@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 )
 
 // Scaler is what is known about the scalers that reference an object. The zero Scaler means that none does.
@@ -27,7 +29,7 @@ type Scaler struct {
 // scaler off and an applier manages them, the manifest owns them, and can switch it on again. A write of 0 through /scale, as of
 // kubectl scale, removes the field from the entries of appliers.
 func (s Scaler) Owner(scale fieldpath.Path, live Object, entries []Entry, managers Managers) string {
-	if s.OffAtZero && string(live.Value(scale)) == "0" && slices.ContainsFunc(EntriesFor(entries, scale), managers.IsApplier) {
+	if s.OffAtZero && string(live.Value(scale)) == "0" && slices.ContainsFunc(managedfields.For(entries, scale), managers.IsApplier) {
 		return ""
 	}
 	return s.Name

@@ -1,8 +1,9 @@
 package ownership
 
 import (
-	"bytes"
 	"slices"
+
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 )
 
 // Sender is the field manager that sends a write.
@@ -66,18 +67,18 @@ func (w Write) appliesServerSide(sender Entry) bool {
 // each operation. If the write updated none, a manager that has only an Apply entry has applied.
 func senderEntry(fieldManager string, live, incoming []Entry) Entry {
 	var own []Entry
-	before := byID(live)
+	before := managedfields.ByID(live)
 	for _, e := range incoming {
 		if e.Subresource != "" || fieldManager != "" && e.Manager != fieldManager {
 			continue
 		}
-		if e.isUpdated(before) {
+		if e.IsUpdated(before) {
 			return e
 		}
 		own = append(own, e)
 	}
 	applied := Entry{Manager: fieldManager, Operation: OperationApply}
-	_, hadApplied := before[applied.id()]
+	_, hadApplied := before[applied.ID()]
 	switch {
 	case fieldManager == "":
 		return Entry{}
@@ -88,19 +89,4 @@ func senderEntry(fieldManager string, live, incoming []Entry) Entry {
 	default:
 		return Entry{Manager: fieldManager, Operation: OperationUpdate}
 	}
-}
-
-// isUpdated reports whether the entry's own manager has written since live: its time is new, or it has gained fields. The API
-// server sets the time, in whole seconds, when the manager gains a field; writes of other managers only remove fields.
-func (e Entry) isUpdated(live map[entryID]Entry) bool {
-	was, ok := live[e.id()]
-	if !ok || e.Time != was.Time {
-		return true
-	}
-	if bytes.Equal(e.Fields.Text(), was.Fields.Text()) {
-		return false
-	}
-	now, errNow := e.Set()
-	before, errBefore := was.Set()
-	return errNow == nil && errBefore == nil && !now.Difference(before).Empty()
 }

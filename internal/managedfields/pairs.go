@@ -1,4 +1,4 @@
-package ownership
+package managedfields
 
 import (
 	"bytes"
@@ -32,15 +32,15 @@ func (p Pair) Changed() bool {
 // then the entries that only live has. The time is linear in the number of entries.
 func Pairs(live, incoming []Entry) iter.Seq[Pair] {
 	return func(yield func(Pair) bool) {
-		before, after := byID(live), byID(incoming)
+		before, after := ByID(live), ByID(incoming)
 		for _, e := range incoming {
-			was, ok := before[e.id()]
+			was, ok := before[e.ID()]
 			if !yield(Pair{Live: was, Incoming: e, InLive: ok, InIncoming: true}) {
 				return
 			}
 		}
 		for _, e := range live {
-			if _, ok := after[e.id()]; !ok && !yield(Pair{Live: e, InLive: true}) {
+			if _, ok := after[e.ID()]; !ok && !yield(Pair{Live: e, InLive: true}) {
 				return
 			}
 		}
@@ -81,7 +81,7 @@ func sameSets(a, b Entry, but fieldpath.Path) bool {
 
 // InOrder returns the entries in the order in which the API server stores them.
 func InOrder(entries []Entry) []Entry {
-	return slices.SortedStableFunc(slices.Values(entries), CompareEntries)
+	return slices.SortedStableFunc(slices.Values(entries), Compare)
 }
 
 // SameTexts reports whether two lists of entries have the same texts in the same order.
@@ -89,11 +89,26 @@ func SameTexts(a, b []Entry) bool {
 	return slices.EqualFunc(a, b, func(a, b Entry) bool { return bytes.Equal(a.Text, b.Text) })
 }
 
-// EncodeEntries returns the entries as the JSON text of metadata.managedFields.
-func EncodeEntries(entries []Entry) []byte {
+// Encode returns the entries as the JSON text of metadata.managedFields.
+func Encode(entries []Entry) []byte {
 	texts := make([][]byte, len(entries))
 	for i, e := range entries {
 		texts[i] = e.Text
 	}
 	return slices.Concat([]byte("["), bytes.Join(texts, []byte(",")), []byte("]"))
+}
+
+// IsUpdated reports whether the entry's own manager has written since live: its time is new, or it has gained fields. The API
+// server sets the time, in whole seconds, when the manager gains a field; writes of other managers only remove fields.
+func (e Entry) IsUpdated(live map[ID]Entry) bool {
+	was, ok := live[e.ID()]
+	if !ok || e.Time != was.Time {
+		return true
+	}
+	if bytes.Equal(e.Fields.Text(), was.Fields.Text()) {
+		return false
+	}
+	now, errNow := e.Set()
+	before, errBefore := was.Set()
+	return errNow == nil && errBefore == nil && !now.Difference(before).Empty()
 }

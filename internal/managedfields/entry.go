@@ -1,4 +1,7 @@
-package ownership
+// Package managedfields reads and writes metadata.managedFields, in which the API server records who manages which field
+// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management). The entries stay JSON text, of which only what is
+// asked for is decoded.
+package managedfields
 
 import (
 	"bytes"
@@ -21,8 +24,10 @@ const (
 	OperationUpdate = "Update"
 )
 
-// ErrManagedFields is returned for managedFields that cannot be read.
-var ErrManagedFields = errors.New("metadata.managedFields cannot be read")
+// ErrUnreadable is returned for managedFields that cannot be read.
+var ErrUnreadable = errors.New("metadata.managedFields cannot be read")
+
+var errNotAnObject = errors.New("not a JSON object")
 
 // Entry is an entry of metadata.managedFields (metav1.ManagedFieldsEntry). Its field set stays JSON text; Set decodes it.
 type Entry struct {
@@ -35,30 +40,29 @@ type Entry struct {
 	Text []byte
 	// Fields is its fieldsV1, a part of Text; nil if it has none.
 	Fields *jsontree.Node
-
-	// of is the object that the entry belongs to, isApplier and isControlled are facts about it; nil if the object is unknown.
-	of                      *surroundings
-	isApplier, isControlled *fact
+	// Object is the object that the entry belongs to, nil if it is unknown.
+	Object *jsontree.Node
 }
 
-// Entries returns the entries of metadata.managedFields. The error is ErrManagedFields.
-func (o Object) Entries() ([]Entry, error) {
-	list := o.root.At("metadata", "managedFields")
+// Of returns the entries of an object. The error is ErrUnreadable.
+func Of(object *jsontree.Node) ([]Entry, error) {
+	list := object.At("metadata", "managedFields")
 	switch {
 	case list == nil:
 		return nil, nil
 	case list.Kind() != '[':
-		return nil, fmt.Errorf("%w: not a list", ErrManagedFields)
+		return nil, fmt.Errorf("%w: not a list", ErrUnreadable)
 	}
 	entries := make([]Entry, 0, list.Len())
 	for element := range list.Parts() {
-		entry, err := readEntry(element)
+		entry, err := read(element)
 		if err != nil {
-			return nil, fmt.Errorf("%w: entry %d: %w", ErrManagedFields, len(entries)+1, err)
+			return nil, fmt.Errorf("%w: entry %d: %w", ErrUnreadable, len(entries)+1, err)
 		}
+		entry.Object = object
 		entries = append(entries, entry)
 	}
-	return o.withSurroundings(entries), nil
+	return entries, nil
 }
 
 // maxJoined is the maximum number of entries that are joined with others, so that the time stays linear. The API server stores one.
@@ -68,15 +72,15 @@ const maxJoined = 4
 // manager that has set the scale field in two if a write to /scale changes nothing (scalehandler.go in
 // k8s.io/apimachinery/pkg/util/managedfields).
 func Joined(entries []Entry) []Entry {
-	all, places, left := slices.Clone(entries), make(map[entryID]int, len(entries)), maxJoined
+	all, places, left := slices.Clone(entries), make(map[ID]int, len(entries)), maxJoined
 	for i, e := range all {
-		if before, twice := places[e.id()]; twice && left > 0 {
+		if before, twice := places[e.ID()]; twice && left > 0 {
 			if both, err := e.and(all[before]); err == nil {
 				left--
 				all[before], all[i] = Entry{}, both
 			}
 		}
-		places[e.id()] = i
+		places[e.ID()] = i
 	}
 	return slices.DeleteFunc(all, func(e Entry) bool { return e.Text == nil })
 }
@@ -94,29 +98,30 @@ func (e Entry) and(other Entry) (Entry, error) {
 	return e.WithSet(set.Union(more))
 }
 
-// entryID is the identity of an entry, by which the API server finds it (BuildManagerIdentifier in k8s.io/apimachinery). An Apply
+// ID is the identity of an entry, by which the API server finds it (BuildManagerIdentifier in k8s.io/apimachinery). An Apply
 // entry stays the same across API versions.
-type entryID struct{ manager, operation, subresource, apiVersion string }
+type ID struct{ manager, operation, subresource, apiVersion string }
 
-func (e Entry) id() entryID {
-	id := entryID{manager: e.Manager, operation: e.Operation, subresource: e.Subresource}
+// ID returns the identity of the entry.
+func (e Entry) ID() ID {
+	id := ID{manager: e.Manager, operation: e.Operation, subresource: e.Subresource}
 	if e.Operation != OperationApply {
 		id.apiVersion = e.APIVersion
 	}
 	return id
 }
 
-// byID returns the entries by their identity. The first of several with the same one wins.
-func byID(entries []Entry) map[entryID]Entry {
-	index := make(map[entryID]Entry, len(entries))
+// ByID returns the entries by their identity. The first of several with the same one wins.
+func ByID(entries []Entry) map[ID]Entry {
+	index := make(map[ID]Entry, len(entries))
 	for _, e := range slices.Backward(entries) {
-		index[e.id()] = e
+		index[e.ID()] = e
 	}
 	return index
 }
 
 // Same reports whether two entries record writes of the same manager, by the identity that the API server uses.
-func (e Entry) Same(other Entry) bool { return e.id() == other.id() }
+func (e Entry) Same(other Entry) bool { return e.ID() == other.ID() }
 
 // Find returns the first of the entries that is the Same as e; ok is false if there is none.
 func (e Entry) Find(entries []Entry) (same Entry, ok bool) {
@@ -139,21 +144,28 @@ func (e Entry) Contains(path fieldpath.Path) bool {
 	return len(path) > 0 && at != nil
 }
 
-// Set returns the decoded field set of the entry, empty if it has none. The error is ErrManagedFields.
+// IsAnonymous reports whether the entry stands for managers that are not recorded: those whose entries exceeded the API
+// server's maximum number of entries, or those that wrote before the first server-side apply (capmanagers.go and
+// skipnonapplied.go in k8s.io/apimachinery/pkg/util/managedfields/internal).
+func (e Entry) IsAnonymous() bool {
+	return e.Operation == OperationUpdate && (e.Manager == "ancient-changes" || e.Manager == "before-first-apply")
+}
+
+// Set returns the decoded field set of the entry, empty if it has none. The error is ErrUnreadable.
 func (e Entry) Set() (*fieldpath.Set, error) {
 	set := &fieldpath.Set{}
 	if e.Fields == nil {
 		return set, nil
 	}
 	if set.FromJSON(bytes.NewReader(e.Fields.Text())) != nil { // its error would quote values from the set
-		return nil, fmt.Errorf("%w: the field set of %s", ErrManagedFields, e.Manager)
+		return nil, fmt.Errorf("%w: the field set of %s", ErrUnreadable, e.Manager)
 	}
 	return set, nil
 }
 
-// CompareEntries compares two entries by the order in which the API server stores them (sortEncodedManagedFields in
+// Compare compares two entries by the order in which the API server stores them (sortEncodedManagedFields in
 // k8s.io/apimachinery). It returns a negative number if a comes first, a positive one if b does.
-func CompareEntries(a, b Entry) int {
+func Compare(a, b Entry) int {
 	return cmp.Or(
 		cmp.Compare(a.Operation, b.Operation),
 		cmp.Compare(a.Time, b.Time),
@@ -163,15 +175,15 @@ func CompareEntries(a, b Entry) int {
 	)
 }
 
-// EntriesFor returns the entries whose field set contains the field at path or a field nested under it.
-func EntriesFor(entries []Entry, path fieldpath.Path) []Entry {
+// For returns the entries whose field set contains the field at path or a field nested under it.
+func For(entries []Entry, path fieldpath.Path) []Entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return !e.Contains(path) })
 }
 
-func readEntry(entry *jsontree.Node) (Entry, error) {
+func read(entry *jsontree.Node) (Entry, error) {
 	e := Entry{Text: entry.Text()}
 	if !entry.IsObject() {
-		return e, ErrNotAnObject
+		return e, errNotAnObject
 	}
 	for name, to := range map[string]*string{
 		"manager": &e.Manager, "operation": &e.Operation, "apiVersion": &e.APIVersion, "subresource": &e.Subresource, "time": &e.Time,
@@ -185,12 +197,12 @@ func readEntry(entry *jsontree.Node) (Entry, error) {
 	if set := entry.Member("fieldsV1"); set.IsObject() {
 		e.Fields = set
 	} else if set != nil && !set.IsNull() {
-		return e, fmt.Errorf("fieldsV1: %w", ErrNotAnObject)
+		return e, fmt.Errorf("fieldsV1: %w", errNotAnObject)
 	}
 	return e, nil
 }
 
-// WithSet returns the entry with another field set, encoded as the API server encodes it. The error is ErrManagedFields for
+// WithSet returns the entry with another field set, encoded as the API server encodes it. The error is ErrUnreadable for
 // an entry without fieldsV1, or about a set that cannot be encoded.
 func (e Entry) WithSet(set *fieldpath.Set) (Entry, error) {
 	fields, err := set.ToJSON()
@@ -198,16 +210,16 @@ func (e Entry) WithSet(set *fieldpath.Set) (Entry, error) {
 		return e, fmt.Errorf("encoding the field set of %s: %w", e.Manager, err)
 	}
 	if e.Fields == nil {
-		return e, fmt.Errorf("%w: the entry of %s has no fieldsV1", ErrManagedFields, e.Manager)
+		return e, fmt.Errorf("%w: the entry of %s has no fieldsV1", ErrUnreadable, e.Manager)
 	}
 	entry := jsontree.Valid(e.Fields.Replaced(e.Fields.Parent(), fields))
 	e.Text, e.Fields = entry.Text(), entry.Member("fieldsV1")
 	return e, nil
 }
 
-// NewEntry returns an Update entry of a manager with a field set. It has the API version and the time of the entry like, and
+// New returns an Update entry of a manager with a field set. It has the API version and the time of the entry like, and
 // is encoded as the API server encodes it. The error is about a set that cannot be encoded.
-func NewEntry(manager string, like Entry, set *fieldpath.Set) (Entry, error) {
+func New(manager string, like Entry, set *fieldpath.Set) (Entry, error) {
 	fields, err := set.ToJSON()
 	if err != nil {
 		return Entry{}, fmt.Errorf("encoding the field set of %s: %w", manager, err)
@@ -222,5 +234,5 @@ func NewEntry(manager string, like Entry, set *fieldpath.Set) (Entry, error) {
 	if err != nil {
 		return Entry{}, fmt.Errorf("encoding the entry of %s: %w", manager, err)
 	}
-	return readEntry(jsontree.Valid(text))
+	return read(jsontree.Valid(text))
 }
