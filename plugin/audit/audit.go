@@ -126,7 +126,6 @@ type auditor struct {
 func (a *auditor) audit(s source.Subject) {
 	r := a.report
 	r.Objects++
-	r.Gaps = append(r.Gaps, s.Gaps...)
 	if annotated, ok := source.AnnotatedOf(s); ok {
 		r.Annotated = append(r.Annotated, annotated)
 	}

@@ -62,17 +62,17 @@ func (a *auditor) target(scaler *source.Autoscaler) {
 		},
 	}
 	remedy := "set its " + scaler.Path[strings.LastIndex(scaler.Path, ".")+1:] + " to "
-	switch scaler.Presence {
-	case source.Missing:
+	switch {
+	case scaler.Missing:
 		r.NextApply = "is scaled once it exists"
 		if scaler.Min > 0 {
 			r.NextApply = fmt.Sprintf("is scaled to at least %d once it exists", scaler.Min)
 		}
 		remedy = "apply " + scaler.TargetText()
-	case source.NotScalable:
+	case scaler.NotScalable:
 		r.NextApply = "nothing: no such kind with a scale subresource"
 		remedy += "a kind with a scale subresource"
-	case source.NotReferenced:
+	case scaler.Problem != "":
 		r.Now, r.NextApply = scaler.Problem, "nothing: no valid reference"
 		remedy += "a workload"
 	default:

@@ -11,7 +11,7 @@ import (
 func (s *shared) newAudit() *cobra.Command {
 	var failOnRisk bool
 	c := &cobra.Command{
-		Use:   "audit [TYPE...] [-A | -f FILE]",
+		Use:   "audit [TYPE... [-A] | -f FILE]",
 		Short: "Find objects that the next apply would break",
 		Long: `Finds objects that work now and that the next apply of an unchanged manifest would break.
 

@@ -60,7 +60,7 @@ func TestTimeIsLinearInFields(t *testing.T) {
 		"explain as data":          "explain -f LIVE -o json",
 		"explain fields":           "explain -f LIVE .data.*",
 		"explain fields of a word": "explain -f LIVE .data",
-		"audit":                    "audit -f LIVE configmaps",
+		"audit":                    "audit -f LIVE",
 		"preview":                  "preview -f MANIFEST --live LIVE",
 		"preview as data":          "preview -f MANIFEST --live LIVE -o json",
 		"strip":                    "strip -f MANIFEST --live LIVE",

@@ -45,7 +45,7 @@ func TestReadFilesLikeKubectl(t *testing.T) {
 		}
 	}
 	_, output := run(t, nil, "explain", "-f", server.URL+"/nosuch.yaml")
-	if want := "nosuch.yaml: the server responded with 404 Not Found; check the URL"; !strings.Contains(output, want) {
+	if want := `nosuch.yaml", server reported 404 Not Found`; !strings.Contains(output, want) {
 		t.Errorf("want an error that says %q, got %s", want, output)
 	}
 }

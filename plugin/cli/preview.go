@@ -89,7 +89,7 @@ func (s *shared) preview(c *cobra.Command, options preview.Options) error {
 
 // previews returns the preview of each manifest. The failures are the errors of single objects, the gaps are about the configuration.
 func (s *shared) previews(ctx context.Context, o preview.Options) (previews []preview.Preview, failures []error, gaps []string, err error) {
-	manifests, err := source.Reader{In: s.env.IOStreams.In, Selector: s.selector}.Manifests(ctx, s.manifests)
+	manifests, err := source.Reader{In: s.env.IOStreams.In, Selector: s.selector}.Manifests(s.manifests)
 	if err == nil && len(manifests) == 0 {
 		err = errors.New("the files contain no objects to apply; name other files with -f, or omit --selector")
 	}
@@ -100,7 +100,7 @@ func (s *shared) previews(ctx context.Context, o preview.Options) (previews []pr
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	live, err := reader.Live(ctx)
+	live, err := reader.Live()
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -64,7 +64,7 @@ func TestUnprintableCharactersAreQuoted(t *testing.T) {
 				{"explain", "-f", file, "-o", "json"}, {"explain", "-f", file, "-o", "yaml"}, {"explain", "-f", file, "-o", "kyaml"},
 				{"explain", "-f", file, "-o", "jsonpath={.items[*].fields[*].path}"}, {"explain", "-f", file, "-o", "go-template={{.}}"},
 				{"explain", "-f", file, named + "x"}, {"explain", "-f", broken}, {"explain", "-f", text}, {"explain", text}, {text}, {"explain", "--" + text},
-				{"audit", "-f", file, "configmaps"}, {"audit", "-f", file, "configmaps", "-o", "wide"}, {"audit", "-f", file, "configmaps", "-o", "yaml"},
+				{"audit", "-f", file}, {"audit", "-f", file, "-o", "wide"}, {"audit", "-f", file, "-o", "yaml"},
 				{"audit", "-f", broken}, {"audit", "-f", file, text},
 				{"preview", "-f", other, "--live", file}, {"preview", "-f", other, "--live", file, "-o", "wide"}, {"preview", "-f", other, "--live", file, "-o", "yaml"},
 				{"preview", "-f", broken, "--live", file}, {"preview", "-f", file}, {"status", text}, {"enable", text},

@@ -15,7 +15,7 @@ import (
 func (s *shared) newRules() *cobra.Command {
 	var suggest bool
 	c := &cobra.Command{
-		Use:   "rules [TYPE...] [-A | -f FILE]",
+		Use:   "rules [TYPE... [-A] | -f FILE]",
 		Short: "Show the rules that assign fields to controllers",
 		Long: `Shows the rules in force, in the order in which they apply, and what each of them is about in a namespace or, with -A, in the cluster.
 

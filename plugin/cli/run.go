@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,9 +112,11 @@ func (s *shared) finish(gaps []string, negative bool) error {
 	}
 }
 
-// report writes lines to standard error, each after a prefix.
+// report writes lines to standard error, each after a prefix and once.
 func (s *shared) report(prefix string, lines ...string) {
-	for _, line := range lines {
-		_ = table.Lines(s.env.IOStreams.ErrOut, prefix+line) // there is no other place for an error
+	for i, line := range lines {
+		if !slices.Contains(lines[:i], line) {
+			_ = table.Lines(s.env.IOStreams.ErrOut, prefix+line) // there is no other place for an error
+		}
 	}
 }

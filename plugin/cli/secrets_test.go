@@ -134,7 +134,7 @@ func TestNoOutputContainsSecretValues(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, format := range formats {
 				check(t, append([]string{"explain", "-f", file}, format...)...)
-				check(t, append([]string{"audit", "-f", file, "secrets"}, format...)...)
+				check(t, append([]string{"audit", "-f", file}, format...)...)
 				for _, field := range []string{".data", ".metadata", ".data.token", ".metadata.annotations", ".data[" + "0]"} {
 					check(t, append([]string{"explain", "-f", file, field}, format...)...)
 				}

@@ -67,7 +67,7 @@ func (s *shared) strip(ctx context.Context, ignoreErrors, quiet bool) error {
 	reader, _, gaps, unread := s.objects(ctx)
 	if unread == nil {
 		var live *source.Live
-		if live, unread = reader.Live(ctx); unread == nil {
+		if live, unread = reader.Live(); unread == nil {
 			stripper.Read = live.Read
 		}
 	}

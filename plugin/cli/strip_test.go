@@ -111,7 +111,7 @@ func TestStripWritesNothingAfterAnError(t *testing.T) {
 			"standard input: line 4: .spec.replicas is shared with other parts of the file through an anchor; write it without the anchor",
 			[]string{"--live", "testdata/strip/live.yaml"},
 		},
-		"unknown owners": {good, "unknown whether a HorizontalPodAutoscaler targets it, because the files contain none", []string{"--live", "testdata/preview/new.yaml"}},
+		"unknown owners": {good, "unknown which objects HorizontalPodAutoscalers target, because the files contain none", []string{"--live", "testdata/preview/new.yaml"}},
 		"no cluster":     {good, "error: Get \"http://localhost:1/api", []string{"--server", "http://localhost:1"}},
 	} {
 		t.Run(name, func(t *testing.T) {

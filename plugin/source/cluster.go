@@ -49,15 +49,12 @@ func (c *cluster) chosen(r Reader, names []string, namespace string) (objects []
 		NamespaceParam(namespace).DefaultNamespace().AllNamespaces(r.AllNamespaces).
 		LabelSelectorParam(r.Selector).ResourceTypeOrNameArgs(true, names...).
 		RequestChunksOf(500).Flatten().Do().Infos()
-	if err != nil && len(infos) == 0 {
+	switch {
+	case err == nil:
+	case len(infos) == 0:
 		return nil, nil, Advise(err, namespace)
-	}
-	if err != nil {
-		errs := []error{err}
-		if all, ok := err.(utilerrors.Aggregate); ok { //nolint:errorlint // only the outermost error aggregates the requests
-			errs = all.Errors()
-		}
-		for _, err := range errs {
+	default:
+		for _, err := range utilerrors.Flatten(utilerrors.NewAggregate([]error{err})).Errors() {
 			gaps = append(gaps, Advise(err, namespace).Error())
 		}
 	}
@@ -167,15 +164,6 @@ func (c *cluster) get(ctx context.Context, id Identity, namespace string) (*unst
 	return live, nil
 }
 
-func (c *cluster) scalable(kind schema.GroupKind) (scales, known bool) {
-	kinds, err := c.kinds()
-	if err != nil {
-		return false, false
-	}
-	served, ok := kinds.of(kind)
-	return served.scales, ok || !kinds.silent[kind.Group]
-}
-
 // definition reads a CustomResourceDefinition only if a version of the kind has a scale subresource: discovery shows that without any
 // permission.
 func (c *cluster) definition(
@@ -186,7 +174,10 @@ func (c *cluster) definition(
 		return nil, "", err
 	}
 	served, ok := kinds.of(kind)
-	if !ok || !served.scales {
+	switch {
+	case !ok && kinds.silent[kind.Group]:
+		return nil, "unknown which field an autoscaler sets; its API server does not respond: see kubectl get apiservices", nil
+	case !ok, !served.scales:
 		return nil, "", nil
 	}
 	resources := apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
@@ -204,7 +195,7 @@ func (c *cluster) definition(
 	return crd, "", err
 }
 
-// surveyed returns by default all kinds with a scale subresource except ReplicaSets.
+// surveyed returns by default all kinds with a scale subresource.
 func (c *cluster) surveyed(types []string) (kinds []resourceKind, gaps []string, err error) {
 	served, err := c.kinds()
 	if err != nil {
@@ -215,7 +206,7 @@ func (c *cluster) surveyed(types []string) (kinds []resourceKind, gaps []string,
 			"see kubectl get apiservices", group))
 	}
 	for _, kind := range served.all {
-		if len(types) == 0 && kind.scales && kind.list && kind.gvk.GroupKind() != replicaSet() {
+		if len(types) == 0 && kind.scales && kind.list {
 			kinds = append(kinds, kind)
 		}
 	}

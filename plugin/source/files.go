@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -10,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/text/encoding/unicode"
-	"golang.org/x/text/transform"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -22,26 +19,18 @@ import (
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
-// inFiles reads the objects in files that match a selector.
-func inFiles(ctx context.Context, in io.Reader, from resource.FilenameOptions, selector string) ([]*unstructured.Unstructured, error) {
-	if from.Kustomize != "" && (len(from.Filenames) > 0 || from.Recursive) {
-		return nil, errors.New("-k cannot be combined with -f or -R; omit one of them")
-	}
-	texts, err := ReadTexts(ctx, in, from.Filenames, from.Recursive)
-	if err != nil {
-		return nil, err
-	}
-	if len(texts) == 0 && from.Kustomize == "" { // an empty directory
-		return nil, nil
-	}
+// inFiles reads the objects in files that match a selector, as kubectl does.
+func inFiles(in io.Reader, from resource.FilenameOptions, selector string) ([]*unstructured.Unstructured, error) {
 	builder := resource.NewLocalBuilder().Unstructured().LabelSelectorParam(selector)
-	for _, text := range texts {
-		inUTF8 := transform.NewReader(bytes.NewReader(text.Content), unicode.BOMOverride(unicode.UTF8.NewDecoder()))
-		builder = builder.Stream(inUTF8, text.Name)
+	if all := len(from.Filenames); all > 0 {
+		from.Filenames = slices.DeleteFunc(slices.Clone(from.Filenames), func(name string) bool { return name == "-" })
+		if len(from.Filenames) < all {
+			builder = builder.Stream(in, "standard input")
+		}
 	}
-	infos, err := builder.FilenameParam(false, &resource.FilenameOptions{Kustomize: from.Kustomize}).Flatten().Do().Infos()
+	infos, err := builder.FilenameParam(false, &from).Flatten().Do().Infos()
 	if err != nil {
-		return nil, locate(err, texts)
+		return nil, readError(err)
 	}
 	return unstructuredOf(infos), nil
 }
@@ -81,8 +70,8 @@ type files struct {
 }
 
 // newFiles reads files.
-func (r Reader) newFiles(ctx context.Context, scalers []scale.Kind) (*files, error) {
-	objects, err := inFiles(ctx, r.In, r.Files, "")
+func (r Reader) newFiles(scalers []scale.Kind) (*files, error) {
+	objects, err := inFiles(r.In, r.Files, "")
 	if err != nil {
 		return nil, err
 	}
@@ -186,35 +175,20 @@ func (f *files) definition(
 	return crd, gap, nil
 }
 
-func (f *files) scalable(kind schema.GroupKind) (scales, known bool) {
-	if crd := f.crds[kind]; crd != nil {
-		return scale.Declared([]apiextensionsv1.CustomResourceDefinition{*crd}, kind.Group, "", kind.Kind) != nil, true
-	}
-	return scale.Known(kind.Group, kind.Kind) != nil, builtin(kind.Group)
-}
-
-// surveyed returns by default all kinds but those that only provide facts about others.
+// surveyed returns all kinds but those that only provide facts about others.
 func (f *files) surveyed(types []string) (kinds []resourceKind, gaps []string, err error) {
-	if len(f.objects) == 0 {
+	switch {
+	case len(f.objects) == 0:
 		return nil, nil, errEmpty
+	case len(types) > 0:
+		return nil, nil, fmt.Errorf("%s: types cannot be combined with -f; omit them", strings.Join(types, " "))
 	}
-	named := map[string]bool{}
 	for _, o := range f.objects {
 		kind := resourceKind{gvk: o.GroupVersionKind()}
-		chosen := len(types) == 0 && !slices.Contains(f.facts, kind.gvk.GroupKind())
-		for _, word := range types {
-			if isType(kind.gvk, word) {
-				chosen, named[word] = true, true
-			}
-		}
-		isListed := func(k resourceKind) bool { return k.gvk.GroupKind() == kind.gvk.GroupKind() }
-		if chosen && !slices.ContainsFunc(kinds, isListed) {
+		same := func(k schema.GroupKind) bool { return k == kind.gvk.GroupKind() }
+		if !slices.ContainsFunc(f.facts, same) && !slices.ContainsFunc(kinds, func(k resourceKind) bool { return same(k.gvk.GroupKind()) }) {
+			kind.scales = scale.Known(kind.gvk.Group, kind.gvk.Kind) != nil || f.crds[kind.gvk.GroupKind()] != nil
 			kinds = append(kinds, kind)
-		}
-	}
-	for _, word := range types {
-		if !named[word] {
-			return nil, nil, fmt.Errorf("the files contain no %s; write types in full, such as deployments, or omit them", word)
 		}
 	}
 	return kinds, nil, nil

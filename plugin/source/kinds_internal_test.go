@@ -44,7 +44,7 @@ func TestTheScaleFieldOfAVersionWithoutAScaleSubresource(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			objects := dynamicfake.NewSimpleDynamicClient(scheme, crd)
 			kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
-			live := Live{from: &cluster{objects: objects, served: c.served}}
+			live := Live{from: &cluster{objects: objects, served: c.served}, fields: map[schema.GroupVersionKind]scaleField{}}
 			field, err := live.scaleField(t.Context(), kind)
 			if err != nil || field.gap != "" {
 				t.Fatalf("error %v, gap %q", err, field.gap)

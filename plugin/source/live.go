@@ -1,9 +1,11 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -123,27 +125,26 @@ func (l *Live) subject(ctx context.Context, o *unstructured.Unstructured, exists
 	if !exists {
 		s.Object = ownership.Object{}
 	}
-	gap, err := l.setScale(ctx, &s)
-	if gap != "" {
-		s.gap("%s", gap)
+	field, err := l.scaleField(ctx, s.Kind)
+	s.Context.Scale, s.Context.Managers.Scale = field.path, field.in
+	if field.gap != "" {
+		s.Gaps = append(s.Gaps, strings.ToLower(s.Kind.GroupKind().String())+": "+field.gap)
 	}
-	if err != nil || s.Context.Scale == nil {
+	if err != nil || field.path == nil {
 		return s, err
 	}
 	near, err := l.scalersIn(ctx, s.Namespace)
 	if err != nil {
 		return s, err
 	}
-	for _, kind := range near.unread {
-		s.gap("unknown whether a %s targets it%s", kind.name, kind.why)
-	}
+	s.Gaps = append(s.Gaps, near.unread...)
 	s.scaledBy(near)
 	return s, nil
 }
 
 // scalersIn returns the scalers of a namespace, possibly with those of others.
 func (l *Live) scalersIn(ctx context.Context, namespace string) (read *scalers, err error) {
-	if l.everywhere {
+	if namespace = cmp.Or(namespace, l.namespace); l.everywhere {
 		namespace = ""
 	}
 	if read = l.scalers[namespace]; read == nil {
@@ -153,27 +154,25 @@ func (l *Live) scalersIn(ctx context.Context, namespace string) (read *scalers, 
 	return read, err
 }
 
-// scaleField is the scale field of a kind: in one version, and in any. The gap says why it is unknown.
+// scaleField is the scale field of a kind: in one version, and in any. Without a path and a gap, the kind has none; the gap says why it
+// is unknown.
 type scaleField struct {
 	path fieldpath.Path
 	in   ownership.ScalePaths
 	gap  string
 }
 
-// setScale sets the path of the scale field of a subject's kind. The gap says why it is unknown.
-func (l *Live) setScale(ctx context.Context, s *Subject) (gap string, err error) {
-	field, known := l.fields[s.Kind]
+func (l *Live) scaleField(ctx context.Context, kind schema.GroupVersionKind) (field scaleField, err error) {
+	field, known := l.fields[kind]
 	if !known {
-		if field, err = l.scaleField(ctx, s.Kind); err != nil {
-			return "", err
+		if field, err = l.readScaleField(ctx, kind); err == nil {
+			l.fields[kind] = field
 		}
-		l.fields[s.Kind] = field
 	}
-	s.Context.Scale, s.Context.Managers.Scale = field.path, field.in
-	return field.gap, nil
+	return field, err
 }
 
-func (l *Live) scaleField(ctx context.Context, kind schema.GroupVersionKind) (field scaleField, err error) {
+func (l *Live) readScaleField(ctx context.Context, kind schema.GroupVersionKind) (field scaleField, err error) {
 	if path := scale.Known(kind.Group, kind.Kind); path != nil {
 		return scaleField{path: path, in: func(string) fieldpath.Path { return path }}, nil
 	}

@@ -43,10 +43,8 @@ type origin interface {
 	// definition returns the CustomResourceDefinition of a kind that can have a scale subresource, nil if there is none. The gap
 	// says why the field that an autoscaler sets is unknown.
 	definition(ctx context.Context, kind schema.GroupKind) (crd *apiextensionsv1.CustomResourceDefinition, gap string, err error)
-	// scalable reports whether a kind has a scale subresource; known is false if that cannot be determined.
-	scalable(kind schema.GroupKind) (scales, known bool)
-	// surveyed returns the kinds of the given types or, without any, those whose objects are worth a survey. The gaps are about
-	// kinds that are unknown.
+	// surveyed returns the kinds of the given types or, without any, all that can be scaled or, in files, all. The gaps are about kinds
+	// that are unknown.
 	surveyed(types []string) (kinds []resourceKind, gaps []string, err error)
 }
 
@@ -58,7 +56,7 @@ func (r Reader) Offline() bool { return len(r.Files.Filenames) > 0 || r.Files.Ku
 // Read reads the objects that are named as in kubectl get: TYPE, TYPE NAME... or TYPE/NAME...; in files, none or one TYPE/NAME. The
 // gaps are about what could not be read. The error is one line that includes a remedy.
 func (r Reader) Read(ctx context.Context, names ...string) (subjects []Subject, gaps []string, err error) {
-	live, err := r.Live(ctx)
+	live, err := r.Live()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,14 +72,14 @@ func (r Reader) Read(ctx context.Context, names ...string) (subjects []Subject, 
 }
 
 // Manifests reads the manifests in files that match the selector.
-func (r Reader) Manifests(ctx context.Context, from resource.FilenameOptions) ([]*unstructured.Unstructured, error) {
-	return inFiles(ctx, r.In, from, r.Selector)
+func (r Reader) Manifests(from resource.FilenameOptions) ([]*unstructured.Unstructured, error) {
+	return inFiles(r.In, from, r.Selector)
 }
 
 // Live opens the files or, without any, the cluster.
-func (r Reader) Live(ctx context.Context) (*Live, error) {
+func (r Reader) Live() (*Live, error) {
 	l := &Live{
-		managers: r.Configuration.Managers(), everywhere: r.AllNamespaces,
+		managers: r.Configuration.Managers(), everywhere: r.AllNamespaces || r.Offline(),
 		fields: map[schema.GroupVersionKind]scaleField{}, scalers: map[string]*scalers{},
 	}
 	var err error
@@ -96,7 +94,7 @@ func (r Reader) Live(ctx context.Context) (*Live, error) {
 		if err != nil || !l.explicit {
 			l.namespace = ""
 		}
-		l.from, err = r.newFiles(ctx, l.kinds)
+		l.from, err = r.newFiles(l.kinds)
 		return l, err
 	}
 	if err == nil {

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -29,9 +30,10 @@ type Autoscaler struct {
 	Path, Problem string
 	// Min and Max are the bounds of a HorizontalPodAutoscaler.
 	Min, Max int32
-	// Presence is the state of the target. Since is the time since when its controller has not found it.
-	Presence Presence
-	Since    string
+	// Missing reports whether there is no object of the target's name, NotScalable whether there is no such kind, or it has no scale
+	// subresource. Since is the time since when its controller has not found the target.
+	Missing, NotScalable bool
+	Since                string
 	// Ambiguous is the time since when it does not scale by metrics because others scale the same pods; empty if it does.
 	Ambiguous string
 	// Chosen reports whether the query selects it.
@@ -39,25 +41,9 @@ type Autoscaler struct {
 
 	labels labels.Set
 	scaled string // last scale time
-	found  bool   // whether its controller has found the target
+	able   bool   // whether its controller has found the target
+	found  bool   // whether the target has been read
 }
-
-// Presence is the state of an autoscaler's target.
-type Presence int
-
-// The states of a target.
-const (
-	// NotKnown means that the target has not been looked up, or cannot be.
-	NotKnown Presence = iota
-	// Present means that the target exists.
-	Present
-	// Missing means that there is no object of that name.
-	Missing
-	// NotScalable means that there is no such kind, or that it has no scale subresource.
-	NotScalable
-	// NotReferenced means that the autoscaler has no valid reference.
-	NotReferenced
-)
 
 // String returns the name of the autoscaler as kubectl prints it.
 func (a *Autoscaler) String() string { return nameOf(a.Kind.GroupKind(), a.Name) }
@@ -85,7 +71,7 @@ func autoscalerOf(o *unstructured.Unstructured, kind scale.Kind, rank int) (*Aut
 		}
 	}
 	if problem != nil { // only a survey reports it; the webhook reports it on the scaler
-		a.Presence, a.Problem = NotReferenced, strings.TrimPrefix(problem.Error(), a.Path+": ")
+		a.Problem = strings.TrimPrefix(problem.Error(), a.Path+": ")
 	} else if !ok {
 		return nil, nil //nolint:nilnil // neither a scaler nor an error
 	}
@@ -109,7 +95,7 @@ func (a *Autoscaler) addHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 		case condition.Reason == "FailedGetScale":
 			a.Since = since
 		case condition.Type == autoscalingv2.AbleToScale:
-			a.found = true
+			a.able = true
 		}
 	}
 }
@@ -121,7 +107,11 @@ type target struct {
 	name      string
 }
 
-func targetOf(s Subject) target { return target{s.Namespace, s.Kind.GroupKind(), s.Name} }
+func targetOf(o *unstructured.Unstructured) target {
+	return target{o.GetNamespace(), o.GroupVersionKind().GroupKind(), o.GetName()}
+}
+
+func (s *Subject) target() target { return target{s.Namespace, s.Kind.GroupKind(), s.Name} }
 
 // scalers are the HorizontalPodAutoscalers and the other scalers of a namespace, or of all.
 type scalers struct {
@@ -129,11 +119,9 @@ type scalers struct {
 	of  map[target][]*Autoscaler // those with a valid reference
 	// readable are the managers of the other kinds that could be read, or are not installed.
 	readable []string
-	// unread are the kinds that could not be read, and why.
-	unread []unreadKind
+	// unread are sentences about the kinds that could not be read.
+	unread []string
 }
-
-type unreadKind struct{ name, why string }
 
 // readScalers reads the HorizontalPodAutoscalers and the scalers of the given kinds in a namespace, or in all.
 func readScalers(ctx context.Context, from origin, kinds []scale.Kind, namespace string) (*scalers, error) {
@@ -145,7 +133,7 @@ func readScalers(ctx context.Context, from origin, kinds []scale.Kind, namespace
 			if a != nil {
 				l.all = append(l.all, a)
 			}
-			if a != nil && a.Presence != NotReferenced {
+			if a != nil && a.Problem == "" {
 				at := target{a.Namespace, a.Reference.Target, a.Reference.TargetName}
 				l.of[at] = append(l.of[at], a)
 			}
@@ -155,7 +143,7 @@ func readScalers(ctx context.Context, from origin, kinds []scale.Kind, namespace
 			return nil, err
 		}
 		if why != "" {
-			l.unread = append(l.unread, unreadKind{kind.GroupKind.Kind, why})
+			l.unread = append(l.unread, fmt.Sprintf("unknown which objects %ss target%s", kind.GroupKind.Kind, why))
 		}
 		if complete {
 			l.readable = append(l.readable, kind.Managers...)
@@ -174,7 +162,7 @@ func (l *scalers) references(at target) (all []scale.Reference) {
 // scaledBy sets the scaler of a subject, by the webhook's rules.
 func (s *Subject) scaledBy(l *scalers) {
 	entries, _ := s.Object.Entries() // the caller that reads the fields reports the error
-	first, _ := scale.Choose(l.references(targetOf(*s)))
+	first, _ := scale.Choose(l.references(s.target()))
 	s.Scaler = ownership.Scaler{
 		Name: first.Scaler, Desired: first.Desired, OffAtZero: first.OffAtZero, Readable: l.readable,
 	}
@@ -183,7 +171,7 @@ func (s *Subject) scaledBy(l *scalers) {
 	if s.Scaler.Name == "" {
 		s.Context.Autoscaler = ownership.NodeGroupScaler(s.Kind.GroupKind(), s.Object)
 	}
-	for _, a := range l.of[targetOf(*s)] {
+	for _, a := range l.of[s.target()] {
 		if a.scaled != "" && (a.Reference.Scaler == first.Scaler || a.Reference.ControlledBy == first.Scaler) {
 			s.Scaled = a.scaled
 		}

@@ -5,9 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -19,8 +17,8 @@ import (
 
 // Survey reads objects page by page and keeps none of them in memory. It reads autoscalers and namespaces at the beginning.
 type Survey struct {
-	// Autoscalers are the HorizontalPodAutoscalers and the other scalers, in no particular order. Their Presence is known after
-	// Each.
+	// Autoscalers are the HorizontalPodAutoscalers and the other scalers, in no particular order. Whether their targets are missing is
+	// known after Each.
 	Autoscalers []*Autoscaler
 	// Namespaces are the modes of the namespaces in files, by name. Each adds those that are not in the files, without a mode.
 	Namespaces map[string]ownership.Mode
@@ -35,6 +33,7 @@ type Survey struct {
 	kinds     []resourceKind
 	scalers   *scalers
 	whole     map[schema.GroupKind]bool // kinds of which all objects have been read
+	seen      map[target]bool           // the kinds that namespaces have objects of
 }
 
 // Visit is called with an object, which it must not keep.
@@ -43,117 +42,108 @@ type Visit func(s Subject) error
 // Survey starts a survey of types; without any, of all kinds with a scale subresource. Of ReplicaSets it then surveys only those that
 // an autoscaler targets, because a Deployment usually owns the others.
 func (r Reader) Survey(ctx context.Context, types ...string) (*Survey, error) {
-	s := &Survey{types: types, whole: map[schema.GroupKind]bool{}}
+	s := &Survey{types: types, whole: map[schema.GroupKind]bool{}, seen: map[target]bool{}}
 	var err error
 	if s.selector, err = labels.Parse(r.Selector); err != nil {
 		return nil, fmt.Errorf("selector %q: %w", r.Selector, err)
 	}
-	if s.live, err = r.Live(ctx); err != nil {
+	if s.live, err = r.Live(); err != nil {
 		return nil, err
 	}
-	if !r.Offline() && !r.AllNamespaces {
+	if !s.live.everywhere {
 		s.namespace = s.live.namespace
 	}
 	if s.kinds, s.Gaps, err = s.live.from.surveyed(types); err != nil {
 		return nil, err
 	}
 	s.Namespaces = s.live.Namespaces()
-	if s.scalers, err = readScalers(ctx, s.live.from, s.live.kinds, s.namespace); err != nil {
+	if s.scalers, err = s.live.scalersIn(ctx, s.namespace); err != nil {
 		return nil, err
 	}
-	s.chooseScalers()
-	return s, nil
+	return s, s.chooseScalers(ctx)
 }
 
-func (s *Survey) gap(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(s.Gaps, text) {
+func (s *Survey) gap(text string) {
+	if !slices.Contains(s.Gaps, text) {
 		s.Gaps = append(s.Gaps, text)
 	}
 }
 
-// chooseScalers selects scalers by their labels and by the types of themselves or their targets.
-func (s *Survey) chooseScalers() {
+// chooseScalers selects scalers by their labels and by the types of themselves or their targets, and ReplicaSets if scalers target any.
+func (s *Survey) chooseScalers(ctx context.Context) error {
 	isNamed := func(kind schema.GroupKind) bool {
 		return slices.ContainsFunc(s.kinds, func(k resourceKind) bool { return k.gvk.GroupKind() == kind })
 	}
 	s.Autoscalers = s.scalers.all
 	for _, a := range s.Autoscalers {
-		a.Chosen = s.selector.Matches(a.labels) && (len(s.types) == 0 || isNamed(a.Kind.GroupKind()) || isNamed(a.Reference.Target))
-		if scales, known := s.live.from.scalable(a.Reference.Target); a.Presence == NotKnown && known && !scales {
-			a.Presence = NotScalable
+		kind := a.Reference.Target
+		a.Chosen = s.selector.Matches(a.labels) && (len(s.types) == 0 || isNamed(a.Kind.GroupKind()) || isNamed(kind))
+		if a.Chosen && a.Problem == "" {
+			field, err := s.live.scaleField(ctx, kind.WithVersion(""))
+			if err != nil {
+				return err
+			}
+			a.NotScalable = field.path == nil && field.gap == ""
 		}
 	}
-	scales := func(k resourceKind) bool {
-		is, _ := s.live.from.scalable(k.gvk.GroupKind())
-		return is
-	}
-	if slices.ContainsFunc(s.kinds, scales) {
-		for _, kind := range s.scalers.unread {
-			s.gap("unknown which objects %ss target%s", kind.name, kind.why)
+	if slices.ContainsFunc(s.kinds, func(k resourceKind) bool { return k.scales }) {
+		for _, gap := range s.scalers.unread {
+			s.gap(gap)
 		}
 	}
+	isReference := func(a *Autoscaler) bool { return a.Chosen && a.Reference.Target == replicaSet() }
+	s.kinds = slices.DeleteFunc(s.kinds, func(k resourceKind) bool {
+		return len(s.types) == 0 && k.gvk.GroupKind() == replicaSet() && !slices.ContainsFunc(s.Autoscalers, isReference)
+	})
+	return nil
 }
 
 // Each reads the objects and calls visit for each of them, and then determines which targets of autoscalers exist. If only some objects
 // cannot be read, that is a gap, not an error.
 func (s *Survey) Each(ctx context.Context, visit Visit) error {
 	var first error
-	var forbidden []string
 	for _, kind := range s.kinds {
 		visited := false
-		complete, _, err := s.live.from.list(ctx, kind.gvk.GroupKind(), s.namespace, s.selector, func(o *unstructured.Unstructured) error {
+		complete, why, err := s.live.from.list(ctx, kind.gvk.GroupKind(), s.namespace, s.selector, func(o *unstructured.Unstructured) error {
 			visited = true
-			return s.visit(ctx, o, kind.String(), visit)
+			return s.visit(ctx, o, visit)
 		})
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case err != nil:
-			s.gap("%s: incomplete list: %v", kind, err)
-			first = cmp.Or(first, err)
+			err = fmt.Errorf("%s: incomplete list: %w", kind, err)
 		case !complete:
-			forbidden = append(forbidden, kind.String())
+			err = fmt.Errorf("%s: incomplete list%s", kind, why)
 		default:
 			s.whole[kind.gvk.GroupKind()] = s.selector.Empty()
+		}
+		if err != nil {
+			s.gap(err.Error())
+			first = cmp.Or(first, err)
 		}
 		if (complete || visited) && s.live.cluster != nil {
 			s.Resources = append(s.Resources, kind.String())
 		}
 	}
-	if len(forbidden) > 0 {
-		err := fmt.Errorf("cannot list %s; ask for permission to list them %s", strings.Join(forbidden, ", "), where(s.namespace))
-		s.gap("%v", err)
-		first = cmp.Or(first, err)
-	}
 	if len(s.Resources) == 0 && first != nil {
 		return first
-	}
-	if err := s.eachReplicaSet(ctx, visit); err != nil {
-		return err
 	}
 	return s.settle(ctx)
 }
 
-// visit calls visit with the subject of an object, and marks it as a present target. Of is the name of its resource or kind.
-func (s *Survey) visit(ctx context.Context, o *unstructured.Unstructured, of string, visit Visit) error {
-	subject, err := s.live.newSubject(o)
+// visit calls visit with the subject of an object.
+func (s *Survey) visit(ctx context.Context, o *unstructured.Unstructured, visit Visit) error {
+	s.find(o)
+	if len(s.types) == 0 && IdentityOf(o).Kind.GroupKind() == replicaSet() && s.scalers.of[targetOf(o)] == nil {
+		return nil
+	}
+	subject, err := s.live.subject(ctx, o, true)
 	if err != nil {
 		return err
 	}
-	gap, err := s.live.setScale(ctx, &subject)
-	if err != nil {
-		return err
-	}
-	if gap != "" {
-		s.gap("%s: %s", of, gap)
-	}
-	for _, a := range s.scalers.of[targetOf(subject)] {
-		if a.Presence == NotKnown {
-			a.Presence = Present
-		}
-	}
-	if subject.Context.Scale != nil {
-		subject.scaledBy(s.scalers)
+	for _, gap := range subject.Gaps {
+		s.gap(gap)
 	}
 	if _, known := s.Namespaces[subject.Namespace]; s.live.cluster == nil && !known && subject.Namespace != "" {
 		s.Namespaces[subject.Namespace] = ""
@@ -161,81 +151,57 @@ func (s *Survey) visit(ctx context.Context, o *unstructured.Unstructured, of str
 	return visit(subject)
 }
 
-// eachReplicaSet visits the ReplicaSets that autoscalers target, if the survey has neither types nor labels.
-func (s *Survey) eachReplicaSet(ctx context.Context, visit Visit) error {
-	const resource = "replicasets.apps"
-	for _, a := range s.Autoscalers {
-		if a.Presence != NotKnown || a.Reference.Target != replicaSet() || len(s.types) > 0 || !s.selector.Empty() {
-			continue
-		}
-		o, err := s.live.from.get(ctx, Identity{replicaSet().WithVersion("v1"), a.Namespace, a.Reference.TargetName}, "")
-		switch {
-		case apierrors.IsForbidden(err), err == nil && o == nil:
-			continue
-		case err != nil:
-			return err
-		}
-		if !slices.Contains(s.Resources, resource) {
-			s.Resources = append(s.Resources, resource)
-		}
-		if err := s.visit(ctx, o, resource, visit); err != nil {
-			return err
-		}
+// find marks an object as the target of autoscalers.
+func (s *Survey) find(o *unstructured.Unstructured) {
+	at := targetOf(o)
+	for _, a := range s.scalers.of[at] {
+		a.found = true
 	}
-	return nil
+	s.seen[target{namespace: at.namespace, kind: at.kind}] = true
 }
 
-// settle determines whether the targets exist that have not been visited.
+// settle determines whether the targets exist that have not been visited. In files, which need not contain all objects, a target is also
+// missing or present if the autoscaler's status says so, and missing if there are others of its kind in its namespace.
 func (s *Survey) settle(ctx context.Context) error {
+	online := s.live.cluster != nil
 	open := map[schema.GroupKind][]*Autoscaler{}
 	for _, a := range s.Autoscalers {
-		if a.Presence == NotKnown && a.Chosen {
+		if a.found = a.found || a.able && !online; a.Chosen && a.Problem == "" && !a.NotScalable && !a.found {
 			open[a.Reference.Target] = append(open[a.Reference.Target], a)
 		}
 	}
-	online := s.live.cluster != nil
+	var unknown []string
 	for kind, scalers := range open {
-		exists, complete, why, err := map[target]bool{}, true, "", error(nil)
-		if !online || !s.whole[kind] { // the autoscalers were listed before their targets
-			complete, why, err = s.live.from.list(ctx, kind, s.namespace, labels.Everything(), func(o *unstructured.Unstructured) error {
-				exists[target{namespace: o.GetNamespace(), name: o.GetName()}], exists[target{namespace: o.GetNamespace()}] = true, true
+		if !s.whole[kind] { // the autoscalers were listed before their targets
+			complete, why, err := s.live.from.list(ctx, kind, s.namespace, labels.Everything(), func(o *unstructured.Unstructured) error {
+				s.find(o)
 				return nil
 			})
+			if err != nil {
+				return fmt.Errorf("%s: %w", kind, err)
+			}
+			if online && !complete {
+				s.gap(fmt.Sprintf("unknown whether the targets of %d autoscalers exist%s", len(scalers), why))
+				continue
+			}
 		}
-		switch {
-		case err != nil:
-			return fmt.Errorf("%s: %w", kind, err)
-		case online && !complete:
-			s.gap("unknown whether the targets of %d autoscalers exist%s", len(scalers), why)
-		default:
-			s.settleKind(scalers, exists)
-		}
-	}
-	return nil
-}
-
-// settleKind sets the presence of targets of a kind. In files, which need not contain all objects, a target is also missing or present
-// if the autoscaler's status says so, and missing if there are others of its kind in its namespace.
-func (s *Survey) settleKind(open []*Autoscaler, exists map[target]bool) {
-	online, unknown := s.live.cluster != nil, []string(nil)
-	for _, a := range open {
-		switch {
-		case exists[target{namespace: a.Namespace, name: a.Reference.TargetName}], !online && a.found:
-			a.Presence = Present
-		case online, a.Since != "", exists[target{namespace: a.Namespace}]:
-			a.Presence = Missing
-		default:
-			unknown = append(unknown, a.TargetText())
+		for _, a := range scalers {
+			a.Missing = !a.found && (online || a.Since != "" || s.seen[target{namespace: a.Namespace, kind: kind}])
+			if !a.found && !a.Missing {
+				unknown = append(unknown, a.TargetText())
+			}
 		}
 	}
 	if len(unknown) > 0 {
-		s.gap("unknown whether the targets %s of autoscalers exist; add them to the files", printable.Some(unknown))
+		slices.Sort(unknown)
+		s.gap(fmt.Sprintf("unknown whether the targets %s of autoscalers exist; add them to the files", printable.Some(unknown)))
 	}
+	return nil
 }
 
 // Rivals returns the scalers that scale a subject against each other, none if fewer than two do.
 func (s *Survey) Rivals(subject Subject) (rivals []*Autoscaler) {
-	at := targetOf(subject)
+	at := subject.target()
 	for _, name := range scale.Rivals(s.scalers.references(at)) {
 		for _, a := range s.scalers.of[at] {
 			if a.Reference.Scaler == name {

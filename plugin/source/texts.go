@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"regexp"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
 	"k8s.io/cli-runtime/pkg/resource"
 )
 
@@ -90,51 +88,36 @@ func download(ctx context.Context, url string) (content []byte, err error) {
 	return io.ReadAll(response.Body)
 }
 
-// locate returns an error of files with its position in the file. The parser counts lines from the start of a YAML document, and
-// its error for a document without a kind quotes the whole document.
-func locate(err error, texts []Text) error {
-	line := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "error: ")
-	if before, _, found := strings.Cut(line, " is missing in "); found {
+var documentLine = regexp.MustCompile(`yaml: (line \d+):`)
+
+// readError returns an error of files as one line. The error of a document without a kind quotes the whole document.
+func readError(err error) error {
+	if before, _, found := strings.Cut(err.Error(), " is missing in "); found {
 		return fmt.Errorf("%s is missing; the files must contain objects, as written by kubectl get -o yaml", before)
 	}
-	for _, text := range texts {
-		documents, err := yaml.NewDecoder(bytes.NewReader(text.Content)), error(nil)
-		for err == nil && strings.HasPrefix(line, "error parsing "+text.Name+": ") {
-			err = documents.Decode(new(yaml.Node))
-		}
-		if err != nil && !errors.Is(err, io.EOF) {
-			return fmt.Errorf("%s: %s; fix the file", text.Name, ParserText(err))
-		}
-	}
-	return errors.New(ParserText(errors.New(line)))
+	line := documentLine.ReplaceAllString(ParserText(err), "$1 of the document:")
+	return errors.New(strings.TrimPrefix(line, "error "))
 }
+
+// quoted matches what the errors of parsers quote from a file.
+var quoted = regexp.MustCompile(strings.Join([]string{
+	"`[^`]*`",                                  // cannot unmarshal !!str `hunter2` into …
+	`'[^']*'`,                                  // unknown anchor 'hunter2' referenced
+	`![^ ]*[^ !,:;]`,                           // a tag
+	`invalid map key: .*`,                      // … map[interface {}]interface {}{"hunter2":…}
+	`parsing "(\\.|[^"])*"`, `parsing time .*`, // strconv.ParseInt: parsing "hunter2"
+	`number [^ ]*[0-9][^ ]* into`,            // cannot unmarshal number 1234 into …
+	`(: value: \{|node contents:|: node:).*`, // kyaml appends the node that it could not use
+}, "|"))
 
 // ParserText returns a parser's error as one line, without the parts that it quotes from the file. The file can contain a Secret,
 // and YAML parses a password that begins with an asterisk as the name of an alias.
 func ParserText(err error) string {
 	line := strings.TrimPrefix(strings.Join(strings.Fields(err.Error()), " "), "yaml: ")
-	// kyaml appends the node that it could not use.
-	for _, before := range []string{": value: {", "node contents:", ": node:"} {
-		line, _, _ = strings.Cut(line, before)
-	}
-	for _, quoted := range []string{
-		"`[^`]*`",             // cannot unmarshal !!str `hunter2` into …
-		`'[^']*'`,             // unknown anchor 'hunter2' referenced
-		`![^ ]*[^ !,:;]`,      // a tag
-		`invalid map key: .*`, // … map[interface {}]interface {}{"hunter2":…}
-		`strconv\.[A-Za-z]+: parsing "(\\.|[^"])*"`, // … parsing "hunter2"
-		`parsing time .*`,             // … as "2006-01-02T15:04:05Z07:00"
-		`number [^ ]*[0-9][^ ]* into`, // cannot unmarshal number 1234 into …
-	} {
-		line = regexp.MustCompile(quoted).ReplaceAllStringFunc(line, func(found string) string {
-			if len(found) == 3 && found[0] == '\'' && strings.ContainsAny(found[1:2], ",-:?[]{}") {
-				return found // the parser's own: did not find expected ',' or ']'
-			}
-			if first, _, more := strings.Cut(found, " "); more && found[0] != '\'' && found[0] != '`' {
-				return first + " " + hiddenText
-			}
-			return hiddenText
-		})
-	}
-	return line
+	return quoted.ReplaceAllStringFunc(line, func(found string) string {
+		if len(found) == 3 && found[0] == '\'' && strings.ContainsAny(found[1:2], ",-:?[]{}") {
+			return found // the parser's own: did not find expected ',' or ']'
+		}
+		return hiddenText
+	})
 }

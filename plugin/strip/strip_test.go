@@ -46,7 +46,7 @@ func stripped(t *testing.T, annotations, entries, live, spec string) (after stri
 	}
 	objects, err := source.Reader{
 		Cluster: genericclioptions.NewConfigFlags(false), Configuration: configuration, Files: resource.FilenameOptions{Filenames: []string{file}},
-	}.Live(t.Context())
+	}.Live()
 	if err != nil {
 		t.Fatal(err)
 	}
