@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -103,6 +104,11 @@ func TestAListInTheFileReplacesOnlyItsDefault(t *testing.T) {
 				c.Rules = []config.Rule{{Name: "x", Fields: []string{".spec.x"}, Writers: []string{"my-operator", "keda"}}}
 			}),
 		},
+		"another path of a default scaler": {
+			head + "scalers:\n  remove: [&r {group: argoproj.io, kind: Rollout, path: .spec.ref}]\n  add: [*r]\n", with(func(c *config.HandoffConfiguration) {
+				c.Scalers = config.Scalers{c.Scalers[0], c.Scalers[2], {"argoproj.io", "Rollout", ".spec.ref"}}
+			}),
+		},
 		"rules": {
 			head + "rules:\n- name: size\n  kinds: [{group: apps, kind: '*'}]\n  fields: ['.spec.replicas', '.spec.template.spec.containers[*].resources']\n",
 			with(func(c *config.HandoffConfiguration) {
@@ -129,94 +135,6 @@ func TestAListInTheFileReplacesOnlyItsDefault(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("configuration (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestParseErrorsNameTheFieldAndTheRemedy(t *testing.T) {
-	for sentence, c := range map[string]struct {
-		text string
-		want []string
-	}{
-		"an empty file":                              {"", []string{"apiVersion", `""`, config.APIVersion}},
-		"a comment alone":                            {"# nothing\n", []string{"apiVersion", config.APIVersion}},
-		"null":                                       {"null\n", []string{"apiVersion", config.APIVersion}},
-		"no kind":                                    {"apiVersion: config.ownership-handoff.io/v1alpha1\n", []string{"kind", config.Kind}},
-		"no apiVersion":                              {"kind: HandoffConfiguration\n", []string{"apiVersion", config.APIVersion}},
-		"an unknown apiVersion":                      {"apiVersion: config.ownership-handoff.io/v9\nkind: HandoffConfiguration\n", []string{"apiVersion", "v9"}},
-		"an unknown kind":                            {"apiVersion: config.ownership-handoff.io/v1alpha1\nkind: Config\n", []string{"kind", `"Config"`}},
-		"a field in the wrong case":                  {head + "Appliers: [helm]\n", []string{"unknown field", "Appliers"}},
-		"a repeated field of a rule":                 {head + "rules:\n- name: X\n  name: Y\n  fields: [.a]\n", []string{"line 5", "name"}},
-		"a list of lists":                            {head + "appliers: [[helm]]\n", []string{"appliers", "array"}},
-		"a list instead of a string":                 {"apiVersion: [a]\nkind: b\n", []string{"apiVersion", "array"}},
-		"a list instead of an object":                {"- a\n", []string{"the document", "array"}},
-		"a string instead of an object":              {"handoff\n", []string{"the document", "string"}},
-		"a tab":                                      {head + "rules:\n\t- name: X\n", []string{"line"}},
-		"a second empty document":                    {head + "---\n", []string{"second YAML document"}},
-		"an empty manager":                           {head + "appliers: [helm, '']\n", []string{"appliers[1]", `""`}},
-		"a null in a list":                           {head + "imperative: [~]\n", []string{"imperative[0]", `""`, "correct or remove it"}},
-		"a dash without a name":                      {head + "appliers:\n- helm\n-\n", []string{"appliers[1]", `""`, "correct or remove it"}},
-		"a rule that is null":                        {head + "rules:\n- name: a\n  fields: [.a]\n- null\n", []string{"line 6", "rules[1].name", "not a name"}},
-		"a path that is null":                        {head + "rules:\n- name: a\n  fields: [.a, ~]\n", []string{"rules[0].fields[1]", "empty"}},
-		"an alias of null":                           {head + "rules:\n- name: a\n  edit: &nothing\n  fields: [.a, *nothing]\n", []string{"rules[0].fields[1]", "empty"}},
-		"a bad pattern":                              {head + "autoscalers: [a, 'b-[']\n", []string{"autoscalers[1]", `"b-["`}},
-		"a rule with a bad path":                     {head + "rules:\n- name: a\n  fields: [.a]\n- name: b\n  fields: [.a, b]\n", []string{"rules[1].fields[1]", "b"}},
-		"a manager with spaces":                      {head + "appliers: [\" helm \"]\n", []string{"appliers[0]", `" helm "`, `write "helm"`}},
-		"a manager that is too long":                 {head + "appliers: [" + strings.Repeat("a", 129) + "]\n", []string{"appliers[0]", "at most 128"}},
-		"a manager with a line break":                {head + "appliers: [\"a\\nb\"]\n", []string{"appliers[0]", "printable"}},
-		"a manager in two lists":                     {head + "appliers: [me]\nautoscalers: [me]\n", []string{"autoscalers[0]", `"me"`, "also in appliers", "remove it from one of them"}},
-		"a manager of the defaults in two lists":     {head + "imperative: [helm]\n", []string{"imperative[0]", `"helm"`, "also in appliers", "defaults"}},
-		"a removal of a name in another list":        {head + "appliers: {remove: [k9s]}\n", []string{"appliers.remove[0]", "not a default of appliers"}},
-		"a removal from a default by a pattern":      {head + "imperative: {remove: [kubectl-edit]}\n", []string{"imperative.remove[0]", "not a default of imperative"}},
-		"an addition of what is removed":             {head + "appliers: {add: [helm], remove: [helm]}\n", []string{"appliers.add[0]", "also in appliers.remove", "delete one"}},
-		"an addition that is there twice":            {head + "appliers: {add: [ci, ci]}\n", []string{"appliers.add[1]", "listed twice"}},
-		"a removal that is there twice":              {head + "appliers: {remove: [helm, helm]}\n", []string{"appliers.remove[1]", "listed twice"}},
-		"an addition of a default of a list":         {head + "imperative: {add: [helm]}\n", []string{"imperative.add[0]", `"helm"`, "also in appliers", "appliers: {remove: [helm]}"}},
-		"an addition of a later list's default":      {head + "appliers: {add: [keda]}\n", []string{"appliers.add[0]", `"keda"`, "also in autoscalers", "autoscalers: {remove: [keda]}"}},
-		"an addition that is no name":                {head + "appliers: {add: ['']}\n", []string{"appliers.add[0]", `""`}},
-		"an addition that is null":                   {head + "appliers: {add: [~]}\n", []string{"appliers.add[0]", `""`}},
-		"a repeated change of a list":                {head + "appliers:\n  add: [ci]\n  add: [cd]\n", []string{"line 5", "add"}},
-		"a rule's writer that is an applier":         {head + "rules:\n- {name: a, fields: [.spec.x], writers: [helm]}\n", []string{"rules[0].writers[0]", `"helm"`, "also in appliers", "appliers: {remove: [helm]}"}},
-		"a rule's writer that is imperative":         {head + "imperative: [me]\nrules:\n- {name: a, fields: [.spec.x], writers: [a, me]}\n", []string{"rules[0].writers[1]", "also in imperative", "remove it from one of them"}},
-		"a rule's writer that is no pattern":         {head + "rules:\n- {name: a, fields: [.spec.x], writers: ['a[']}\n", []string{"rules[0].writers[0]", `"a["`}},
-		"a group with its version":                   {head + "rules:\n- {name: a, kinds: [{group: apps/v1}], fields: [.spec.x]}\n", []string{"rules[0].kinds[0].group", "apps/v1", "write apps"}},
-		"a version instead of a group":               {head + "rules:\n- {name: a, kinds: [{group: v1}], fields: [.spec.x]}\n", []string{"rules[0].kinds[0].group", "write core"}},
-		"an invalid group":                           {head + "rules:\n- {name: a, kinds: [{group: ' apps'}], fields: [.spec.x]}\n", []string{"rules[0].kinds[0].group", `" apps"`, "such as apps"}},
-		"a plural resource name as kind":             {head + "rules:\n- {name: a, kinds: [{kind: deployments}], fields: [.spec.x]}\n", []string{"rules[0].kinds[0].kind", "deployments", "such as Deployment"}},
-		"status":                                     {head + "rules:\n- {name: a, fields: [.spec.x, .status.*]}\n", []string{"rules[0].fields[1]", ".status.*", "delete the path"}},
-		"the name":                                   {head + "rules:\n- {name: a, fields: [.metadata.name]}\n", []string{"rules[0].fields[0]", ".metadata.name", "use a path that"}},
-		"everything":                                 {head + "rules:\n- {name: a, fields: ['.*']}\n", []string{"rules[0].fields[0]", ".*", "use a path that"}},
-		"all metadata":                               {head + "rules:\n- {name: a, fields: ['.metadata']}\n", []string{"rules[0].fields[0]", "use a path that"}},
-		"the last-applied annotation":                {head + "rules:\n- {name: a, fields: ['.metadata.annotations[\"kubectl.kubernetes.io/last-applied-configuration\"]']}\n", []string{"rules[0].fields[0]", "last-applied", "list other annotations"}},
-		"all annotations":                            {head + "rules:\n- {name: a, fields: ['.metadata.annotations.*']}\n", []string{"rules[0].fields[0]", "last-applied"}},
-		"a list element of the object":               {head + "rules:\n- {name: a, fields: ['[0].x']}\n", []string{"rules[0].fields[0]", "begin with a field"}},
-		"a key of a list element":                    {head + "rules:\n- {name: a, fields: ['.spec.ports[port=80].port']}\n", []string{"rules[0].fields[0]", "key of its list element", "delete the path"}},
-		"a nested key of a list element":             {head + "rules:\n- {name: a, fields: ['.spec.route[to.host=*].to.host']}\n", []string{"rules[0].fields[0]", "key of its list element", "delete the path"}},
-		"a field of managedFields":                   {head + "rules:\n- {name: a, fields: ['.metadata.managedFields[*].time']}\n", []string{"line 4", "rules[0].fields[0]", "never kept", "delete the path"}},
-		"handoff's own annotation":                   {head + "rules:\n- {name: a, fields: [.metadata.annotations.ownership-handoff.io/applied-values]}\n", []string{"rules[0].fields[0]", "never kept", "delete the path"}},
-		"handoff's own label":                        {head + "rules:\n- {name: a, fields: ['.metadata.labels[\"ownership-handoff.io/mode\"]']}\n", []string{"rules[0].fields[0]", "never kept"}},
-		"what is never stored":                       {head + "rules:\n- {name: a, fields: [.stringData.password]}\n", []string{"rules[0].fields[0]", "never stored", ".data"}},
-		"a name that is not one":                     {head + "rules:\n- {name: Right Sizer, fields: [.spec.x]}\n", []string{"line 4", "rules[0].name", `"Right Sizer"`, "such as right-sizer"}},
-		"a namespace that is not one":                {head + "rules:\n- name: a\n  fields: [.spec.x]\n  namespaces: [shop, 'Shop[']\n", []string{"line 6", "rules[0].namespaces[1]", `"Shop["`, "such as shop-*"}},
-		"an edit that is neither":                    {head + "rules:\n- {name: a, fields: [.spec.x], edit: never}\n", []string{"rules[0].edit", `"never"`, "neither keep nor apply"}},
-		"any writer beside others":                   {head + "rules:\n- {name: a, fields: [.spec.x], writers: [b, '*']}\n", []string{"rules[0].writers[1]", "matches every manager", "delete the others"}},
-		"a writer that matches an applier":           {head + "rules:\n- {name: a, fields: [.spec.x], writers: ['hel*']}\n", []string{"rules[0].writers[0]", "matches helm in appliers"}},
-		"a writer that an applier's pattern matches": {head + "rules:\n- {name: a, fields: [.spec.x], writers: [pulumi-web]}\n", []string{"rules[0].writers[0]", `"pulumi-web"`, "pulumi-* in appliers", "remove"}},
-		"rules that contradict each other": {
-			head + "rules:\n- {name: a, fields: [.spec.x]}\n- {name: b, kinds: [{kind: Deployment}], fields: [.spec.y, .spec.x], edit: apply}\n",
-			[]string{"line 5", "rules[1].fields[1]", ".spec.x is also in rule a with edit: keep, and here with edit: apply", "delete it from one of them"},
-		},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			_, err := config.Parse([]byte(c.text))
-			if err == nil || !hasLine.MatchString(err.Error()) {
-				t.Fatalf("no error with a line: %v", err)
-			}
-			for _, want := range c.want {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("want %q in: %v", want, err)
-				}
 			}
 		})
 	}
@@ -314,5 +232,15 @@ func TestHashIdentifiesWhatAFileSays(t *testing.T) {
 	}
 	if shipped.Hash() != config.Default().Hash() {
 		t.Errorf("the shipped file is not the default: %q", shipped)
+	}
+}
+
+func TestTheDefaultScalersAreThoseOfPackageScale(t *testing.T) {
+	got, err := config.Default().ScalerKinds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(scale.Kinds(), got, cmp.AllowUnexported(scale.Kind{})); diff != "" {
+		t.Errorf("kinds (-want +got):\n%s", diff)
 	}
 }

@@ -73,31 +73,3 @@ func TestRulesOfPacksComeAfterThoseOfTheFile(t *testing.T) {
 		t.Errorf("the parsed rules do not contain those of the pack: %v", err)
 	}
 }
-
-func TestErrorsOfPacksNameThePackAndTheRemedy(t *testing.T) {
-	for sentence, c := range map[string]struct {
-		text string
-		want []string
-	}{
-		"an unknown pack":                       {"packs:\n- restarts\n- restart\n", append(slices.Clone(config.Packs()), "line 5", "packs[1]", `"restart" is not a pack`, "write one of")},
-		"a pack that is a path":                 {"packs: [../rules]\n", []string{"line 3", "packs[0]", "is not a pack"}},
-		"an empty name":                         {"packs: ['']\n", []string{"packs[0]", `"" is not a pack`}},
-		"null":                                  {"packs: [~]\n", []string{"packs[0]", `"" is not a pack`}},
-		"a pack that is listed twice":           {"packs:\n- restarts\n- restarts\n", []string{"line 5", "packs[1]", `"restarts" is listed twice`, "delete one of them"}},
-		"a string instead of a list":            {"packs: restarts\n", []string{"packs", "string"}},
-		"a rule with the name of a pack's":      {"packs: [restarts]\nrules:\n- {name: restarts/restarted-at, fields: [.spec.x]}\n", []string{"line 5", "rules[0].name", "restarts/restarted-at", "write another name"}},
-		"a writer of a pack that is an applier": {"appliers: [Reloader]\npacks: [restarts]\n", []string{"line 4", "packs[0]", "restarts/reloader", "writers[0]", `"Reloader" is also in appliers`}},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			_, err := config.Parse([]byte(head + c.text))
-			if err == nil {
-				t.Fatal("no error")
-			}
-			for _, want := range c.want {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("want %q in: %v", want, err)
-				}
-			}
-		})
-	}
-}
