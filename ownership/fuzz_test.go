@@ -1,45 +1,50 @@
 package ownership_test
 
 import (
-	"encoding/json"
 	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/document"
 )
 
-// FuzzRead reads whatever an object can hold. What the API server's decoder reads as an object of the API's types is read as the
-// same here.
+// FuzzRead reads whatever an object can hold, and compares what is read with the decoded object.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
-		"null", "{}", `""`, "[]", `{"metadata":null}`, `{"metadata":{"annotations":null,"managedFields":null}}`,
+		"null", "{}", `""`, "[]", `{"metadata":null,"spec":{}}`, `{"metadata":[{"uid":"a"}]}`, `{"metadata":"uid"}`, `{"metadata":{"uid":1}}`,
+		`{"metadata":{"annotations":null,"managedFields":null,"uid":"a"}}`, `{"metadata":{"labels":null,"uid":"a"}}`,
+		`{"metadata":{"annotations":["ownership-handoff.io/mode"],"labels":["ownership-handoff.io/mode"]}}`,
+		`{"metadata":{"annotations":{"ownership-handoff.io/mode":1,"ownership-handoff.io/controller-fields":null},"labels":{"ownership-handoff.io/mode":1}}}`,
+		`{"metadata":{"annotations":{"ownership-handoff.io/mode":"","kubectl.kubernetes.io/last-applied-configuration":{}},"labels":{"ownership-handoff.io/mode":""}}}`,
+		`{"labels":{"ownership-handoff.io/mode":"off"},"annotations":{"ownership-handoff.io/mode":"a"},"spec":{"metadata":{"uid":"a"}},"metadata":{"labels":{"a":{}}}}`,
 		`{"metadata":{"annotations":{"ownership-handoff.io/mode":"enforce","ownership-handoff.io/controller-fields":".spec.replicas,.a[b=1]"},"labels":{"ownership-handoff.io/mode":"off"}},"spec":{"replicas":3}}`,
-		`{"metadata":{"uid":"u","annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"spec\":{\"replicas\":3}}"}}}`,
+		"\n{ \"metadata\" : { \"uid\":\"u\",\"annotations\":{" + `"kubectl.kubernetes.io/last-\u0061pplied-configuration" : "{\"a\":1}","other":"x"}},"spec":{"replicas": 3 }}` + "\n",
 		`{"metadata":{"managedFields":[` + entry("a", "Apply", early, ownsBoth, "") + "," + entry("b", "Update", "", ownsReplicas, "scale") + `]}}`,
 		`{"metadata":{"managedFields":[{"manager":"a","fieldsV1":{"k:{\"name\":\"a\"}":{".":{}},"v:1":{},"i:0":{},"x":{},"":1}}]}}`,
+		`{"metadata":{"managedFields":[{},{"manager":"a","fieldsV1":null},{"manager":"a","fieldsV1":{}},{"manager":null,"time":null},{"future":[1]}]}}`,
+		`{"metadata":{"managedFields":[{"manager":"a","fieldsV1":{"x:spec":{"x:replicas":{}}}}]}}`, `{"metadata":{"managedFields":"no list"}}`,
+		`{"spec":{"replicas":null}}`, `{"spec":["replicas"]}`,
 	} {
 		f.Add([]byte(seed))
+	}
+	for _, manifest := range []string{
+		`{"spec":{"replicas":3}}`, `{"spec":{"replicas":null}}`, `{"spec":{"replicas":"null"}}`, `{"spec":{"image":"a"}}`, `{"spec":null}`, `{"spec":["replicas"]}`,
+		`{"replicas":3,"spec":{"template":{"replicas":3}}}`, `{"sp\u0065c":{"replica\u0073":3}}`,
+	} {
+		f.Add([]byte(`{"metadata":{"annotations":{"` + ownership.LastAppliedAnnotation + `":` + quoted(manifest) + `}}}`))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		o, err := ownership.ParseObject(text)
 		if err != nil {
 			return
 		}
-		var want metav1.PartialObjectMetadata
-		if kjson.UnmarshalCaseSensitivePreserveInts(text, &want) == nil && o.Present() {
-			sameAnnotations(t, want.Annotations, o)
-			if got, _ := o.ModeLabel(); got != want.Labels[ownership.ModeLabel] {
-				t.Errorf("mode label: want %q, got %q", want.Labels[ownership.ModeLabel], got)
-			}
-			if diff := cmp.Diff(string(want.UID), o.UID()); diff != "" {
-				t.Errorf("uid (-want +got):\n%s", diff)
-			}
-		}
-		_ = o.Value(replicas)
+		sameAsDecoded(t, jsontest.Decode(t, text), o)
 		if fields, ok := o.ControllerFields(); ok {
 			_, _ = ownership.ParseControllerFields(fields)
 		}
@@ -50,19 +55,38 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-func sameAnnotations(t *testing.T, want map[string]string, o ownership.Object) {
+func sameAsDecoded(t *testing.T, decoded any, o ownership.Object) {
 	t.Helper()
-	for name, read := range map[string]func() (string, bool){
-		ownership.ModeAnnotation: o.ModeAnnotation, ownership.ControllerFieldsAnnotation: o.ControllerFields,
-		ownership.LastAppliedAnnotation: o.LastApplied,
+	at := func(path ...any) any {
+		found, _ := document.Get(decoded, fieldpath.MakePathOrDie(path...))
+		return found
+	}
+	uid, _ := at("metadata", "uid").(string)
+	if o.Present() != (decoded != nil) || o.UID() != uid {
+		t.Errorf("want present %t, uid %q, got %t, %q", decoded != nil, uid, o.Present(), o.UID())
+	}
+	for _, c := range []struct {
+		in, name string
+		read     func() (string, bool)
+	}{
+		{"labels", ownership.ModeLabel, o.ModeLabel}, {"annotations", ownership.ModeAnnotation, o.ModeAnnotation},
+		{"annotations", ownership.ControllerFieldsAnnotation, o.ControllerFields}, {"annotations", ownership.LastAppliedAnnotation, o.LastApplied},
 	} {
-		// null is an empty string to a decoder, and no annotation here: the API server stores neither.
-		if got, _ := read(); got != want[name] {
-			t.Errorf("%s: want %q, got %q", name, want[name], got)
+		want, has := at("metadata", c.in, c.name).(string)
+		if got, ok := c.read(); got != want || ok != has {
+			t.Errorf("%s %s: want %q, %t, got %q, %t", c.in, c.name, want, has, got, ok)
+		}
+	}
+	under := fieldpath.MakePathOrDie("spec", "replicas", "under")
+	for _, path := range []fieldpath.Path{under, under[:2], under[:1], fieldpath.MakePathOrDie("metadata", "managedFields")} {
+		want, has := document.Get(decoded, path)
+		if got := o.Value(path); (got != nil) != has || has && !cmp.Equal(want, jsontest.Decode(t, got)) {
+			t.Errorf("%s: want %v, %t, got %s", path, want, has, got)
 		}
 	}
 }
 
+// readEntries compares the entries with those that the API server's decoder reads.
 func readEntries(t *testing.T, o ownership.Object) {
 	t.Helper()
 	entries, err := o.Entries()
@@ -72,8 +96,13 @@ func readEntries(t *testing.T, o ownership.Object) {
 		}
 		return
 	}
-	for _, e := range entries {
+	var decoded []metav1.ManagedFieldsEntry
+	isDecoded := kjson.UnmarshalCaseSensitivePreserveInts(o.ManagedFields(), &decoded) == nil
+	for i, e := range entries {
 		set, err := e.Set()
+		if isDecoded {
+			sameEntry(t, decoded[i], e)
+		}
 		if err != nil {
 			continue
 		}
@@ -99,6 +128,21 @@ func readEntries(t *testing.T, o ownership.Object) {
 	}
 }
 
+func sameEntry(t *testing.T, want metav1.ManagedFieldsEntry, got ownership.Entry) {
+	t.Helper()
+	wanted := []string{want.Manager, string(want.Operation), want.APIVersion, want.Subresource}
+	if diff := cmp.Diff(wanted, []string{got.Manager, got.Operation, got.APIVersion, got.Subresource}); diff != "" {
+		t.Errorf("entry (-want +got):\n%s", diff)
+	}
+	set := &fieldpath.Set{}
+	if want.FieldsV1 != nil && set.FromJSON(want.FieldsV1.GetRawReader()) != nil {
+		return
+	}
+	if same, err := got.Set(); err != nil || !same.Equals(set) {
+		t.Errorf("want the set %s, got %s, %v: %s", set, same, err, got.Text)
+	}
+}
+
 func sameDeclaration(t *testing.T, manifest string) {
 	t.Helper()
 	declared, err := declaredInLastApplied(t, manifest, replicas)
@@ -108,17 +152,14 @@ func sameDeclaration(t *testing.T, manifest string) {
 		}
 		return
 	}
-	var decoded map[string]any
-	if err := json.Unmarshal([]byte(manifest), &decoded); err != nil {
-		t.Fatalf("a declared in what is no JSON object: %v: %s", err, manifest)
-	}
-	spec, _ := decoded["spec"].(map[string]any)
-	value, there := spec["replicas"]
+	decoded := jsontest.Decode(t, []byte(manifest))
+	spec, hasSpec := document.Get(decoded, replicas[:1])
+	value, has := document.Get(decoded, replicas)
 	want := ownership.Lacks
 	switch {
-	case there && value == nil:
+	case hasSpec && spec == nil, has && value == nil:
 		want = ownership.Clears
-	case there:
+	case has:
 		want = ownership.Sets
 	}
 	if want != declared {

@@ -12,36 +12,6 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func TestEmptyManagedFields(t *testing.T) {
-	for sentence, text := range map[string]string{
-		"none at all":            "",
-		"an empty list":          "[]",
-		"an entry of nothing":    "[{}]",
-		"fieldsV1 are missing":   `[{"manager":"a","operation":"Update"}]`,
-		"fieldsV1 are null":      `[{"manager":"a","operation":"Update","fieldsV1":null}]`,
-		"fieldsV1 are empty":     `[{"manager":"a","operation":"Update","fieldsV1":{}}]`,
-		"all others are null":    `[{"manager":null,"operation":null,"apiVersion":null,"subresource":null,"time":null}]`,
-		"a field of the future":  `[{"manager":"a","operation":"Update","future":[1]}]`,
-		"an element of no known": `[{"manager":"a","operation":"Update","fieldsV1":{"x:spec":{"x:replicas":{}}}}]`,
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			entries, err := parseEntries(text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if found := ownership.EntriesFor(entries, replicas); len(found) > 0 {
-				t.Errorf("want no entries with replicas, got %v", found)
-			}
-			for _, e := range entries {
-				set, err := e.Set()
-				if err != nil || !set.Empty() {
-					t.Errorf("an empty set is expected, got %v, %v", set, err)
-				}
-			}
-		})
-	}
-}
-
 func TestWithSet(t *testing.T) {
 	const text = `{ "manager":"a","fieldsV1" : ` + ownsBoth + ` , "operation":"Update"}`
 	e := entries(t, entry("b", "Update", early, "{}", ""), text)[1]
