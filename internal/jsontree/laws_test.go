@@ -54,7 +54,7 @@ func isEmpty(v any) bool {
 func TestCutsAgreeWithDecodedValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 0)) //nolint:gosec // not for secrets
 	for range 3000 {
-		text, all := generatedObject(t, r)
+		object, text, all := generatedObject(t, r)
 		root, emptied := jsontree.Valid(text), r.IntN(2) == 0
 		mayGo := func(parent fieldpath.Path) bool { return emptied && parent[len(parent)-1].FieldName != nil }
 		cut := map[string]bool{}
@@ -70,7 +70,7 @@ func TestCutsAgreeWithDecodedValues(t *testing.T) {
 			root.Cut(path, mayGo)
 		}
 		root.Cut(nil, mayGo)
-		want := without(jsontest.Decode(t, text), "", cut, emptied)
+		want := without(object, "", cut, emptied)
 		got := root.Remaining()
 		if diff := jsontest.Diff(t, string(jsontest.Encode(t, want)), string(got)); diff != "" {
 			t.Fatalf("%s without %v (-want +got):\n%s", text, cut, diff)
