@@ -39,11 +39,11 @@ func brokenReviews() map[string]broken {
 	reviews := map[string]broken{
 		"an empty body":                 {body: "", reason: "bad_review", warning: unreadable},
 		"white space":                   {body: " \n", reason: "bad_review", warning: unreadable},
-		"no JSON":                       {body: "<xml/>", reason: "bad_review", warning: unreadable},
+		"no JSON":                       {body: "<" + secret + "/>", reason: "bad_review", warning: unreadable},
 		"half a review":                 {body: good.body()[:len(good.body())/2], uid: "review-uid", reason: "bad_review", warning: unreadable},
 		"two reviews":                   {body: good.body() + good.body(), uid: "review-uid", reason: "bad_review", warning: unreadable},
 		"a list":                        {body: "[]", reason: "bad_review", warning: noReview},
-		"a string":                      {body: `"review"`, reason: "bad_review", warning: noReview},
+		"a string":                      {body: `"` + secret + `"`, reason: "bad_review", warning: noReview},
 		"null":                          {body: "null", reason: "bad_review", warning: noReview},
 		"an object of another kind":     {body: `{"kind":"List","apiVersion":"v1"}`, reason: "bad_review", warning: noReview},
 		"an empty object":               {body: `{}`, reason: "bad_review", warning: noReview},
@@ -55,19 +55,19 @@ func brokenReviews() map[string]broken {
 		"a request that is a list":      {body: reviewOf(`[{"uid":"review-uid"}]`), reason: "bad_review", warning: noRequest},
 		"a uid that is a number":        {body: reviewOf(`{"uid":1}`), reason: "bad_review", warning: noRequest},
 		"a repeated uid":                {body: reviewOf(`{"uid":"review-uid","uid":"another"}`), uid: "review-uid", reason: "bad_review", warning: unreadable},
-		"a body that is too large":      {body: strings.Replace(good.body(), "app:1", strings.Repeat("a", webhook.MaxBody), 1), uid: "review-uid", reason: "body_too_large", warning: "review too large"},
+		"a body that is too large":      {body: strings.Replace(good.body(), "app:1", strings.Repeat(secret, webhook.MaxBody/len(secret)), 1), uid: "review-uid", reason: "body_too_large", warning: "review too large"},
 		"a body that is large and deep": {body: good.body()[:200] + strings.Repeat("[", webhook.MaxBody), uid: "review-uid", reason: "body_too_large", warning: "review too large"},
 		"a cluster that panics with a text": {
-			body: good.body(), cluster: &fakeCluster{panics: "out of order"}, uid: "review-uid", reason: "panic", warning: "internal error",
+			body: good.body(), cluster: &fakeCluster{panics: secret}, uid: "review-uid", reason: "panic", warning: "internal error",
 		},
 		"a cluster that panics with an error": {
-			body: good.body(), cluster: &fakeCluster{panics: io.ErrUnexpectedEOF}, uid: "review-uid", reason: "panic", warning: "internal error",
+			body: good.body(), cluster: &fakeCluster{panics: errors.New(secret)}, uid: "review-uid", reason: "panic", warning: "internal error",
 		},
 		"a cluster that is not ready": {
 			body: good.body(), cluster: &fakeCluster{notReady: true}, uid: "review-uid", reason: "not_ready", warning: "still starting",
 		},
 	}
-	for sentence, text := range map[string]string{"a string": `"Deployment"`, "a number": "12", "a list": "[{}]", "true": "true"} {
+	for sentence, text := range map[string]string{"a string": `"` + secret + `"`, "a number": "12", "a list": `["` + secret + `"]`, "true": "true"} {
 		reviews["an object that is "+sentence] = broken{
 			body: changed(good, func(r *request) { r.object = text }).body(), uid: "review-uid", reason: "bad_review", warning: noObject,
 		}
@@ -76,12 +76,12 @@ func brokenReviews() map[string]broken {
 		}
 	}
 	unreadableObjects := map[string]string{
-		"a repeated name":             `{"spec":{"replicas":3,"replicas":4}}`,
+		"a repeated name":             `{"` + secret + `":3,"` + secret + `":4}`,
 		"a repeated annotation":       `{"metadata":{"annotations":{"a":"1","\u0061":"2"}}}`,
-		"invalid UTF-8":               "{\"spec\":{\"a\":\"\xff\"}}",
-		"half a character":            `{"spec":{"a":"\ud800"}}`,
+		"invalid UTF-8":               "{\"" + secret + "\":{\"a\":\"" + secret + "\xff\"}}",
+		"half a character":            `{"` + secret + `":"` + secret + `\ud800"}`,
 		"100,000 lists in each other": `{"spec":` + deep("[", "]") + `}`,
-		"100,000 objects":             `{"spec":` + deep(`{"a":`, "}") + `}`,
+		"100,000 objects":             deep(`{"`+secret+`":`, "}"),
 		"deep managedFields":          `{"metadata":{"managedFields":[{"manager":"a","fieldsV1":` + strings.Repeat(`{"f:a":`, 100_000) + "{}" + strings.Repeat("}", 100_000) + `}]}}`,
 	}
 	for sentence, text := range unreadableObjects {
@@ -93,9 +93,9 @@ func brokenReviews() map[string]broken {
 		}
 	}
 	for sentence, text := range map[string]string{
-		"are an object": `{"manager":"a"}`, "are a string": `"a"`, "are a number": "1", "are null": "null",
-		"hold a string": `["a"]`, "hold null": "[null]", "have a manager that is a number": `[{"manager":1}]`,
-		"have a time that is a number": `[{"manager":"a","time":1}]`, "have fields that are a string": `[{"manager":"a","fieldsV1":"f:spec"}]`,
+		"are an object": `{"manager":"a"}`, "are a string": `"` + secret + `"`, "are a number": "1", "are null": "null",
+		"hold a string": `["` + secret + `"]`, "hold null": "[null]", "have a manager that is a number": `[{"manager":1}]`,
+		"have a time that is a number": `[{"manager":"a","time":1}]`, "have fields that are a string": `[{"manager":"a","` + secret + `":1,"fieldsV1":"` + secret + `"}]`,
 		"have fields that are a list": `[{"manager":"a","fieldsV1":[]}]`,
 	} {
 		live, incoming := scaledBy7(), applied3()
@@ -108,13 +108,13 @@ func brokenReviews() map[string]broken {
 		}
 	}
 	wrongSet := applied3()
-	wrongSet.entries = []string{entry(csa, "Update", late, `{"k:1":{},"f:spec":{"f:replicas":{}}}`, "")}
+	wrongSet.entries = []string{entry(csa, "Update", late, `{"k:`+secret+`":{},"f:`+secret+`":"`+secret+`","f:spec":{"f:replicas":{}}}`, "")}
 	reviews["managedFields whose set cannot be read"] = broken{
 		body: update(csa, scaledBy7(), wrongSet).body(), uid: "review-uid", reason: "managed_fields", warning: managedFields,
 	}
 	for sentence, value := range map[string]string{
-		"a string": `"3"`, "a word": `"many"`, "a float": "3.5", "a power": "1e1", "huge": "99999999999999999999", "more than 32 bits": "2147483648",
-		"negative": "-3", "negative zero": "-0", "a list": "[3]", "an object": `{"a":3}`, "true": "true",
+		"a string": `"3"`, "a word": `"` + secret + `"`, "a float": "3.5", "a power": "1e1", "huge": "99999999999999999999", "more than 32 bits": "2147483648",
+		"negative": "-3", "negative zero": "-0", "a list": "[3]", "an object": `{"` + secret + `":3}`, "true": "true",
 	} {
 		for writer, incoming := range map[string]deployment{csa: applied3(), "kubectl-patch": patched1()} {
 			live := scaledBy7()
@@ -193,6 +193,22 @@ func TestInvalidDataThatIsNotNeededIsIgnored(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			silent(t, newServer(t, c.cluster), c.request)
+		})
+	}
+}
+
+// TestAnInvalidManifestIsNotQuoted verifies that replicas are kept without the manifest, and that no error about it is logged with its text.
+func TestAnInvalidManifestIsNotQuoted(t *testing.T) {
+	for sentence, manifest := range map[string]string{
+		"is no JSON": `{"a":"` + secret, "is the secret": secret, "repeats a name": `{"` + secret + `":1,"` + secret + `":2}`,
+		"breaks when nested": `{"` + secret + `":{"` + secret + `":[tru]}}`, "breaks in a string": `{"a":"` + secret + `\x"}`, "is a list": `["` + secret + `"]`,
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			s := newServer(t, enforced())
+			response := s.answer(t, update(csa, scaledBy7(), applied3().with(lastApplied, manifest)).body())
+			if response.Patch == nil || s.counted(t, "handoff_skipped_fields_total", map[string]string{"reason": "last_applied"}) != 1 || s.logged() == "" {
+				t.Errorf("want replicas kept and the rest skipped, got %s, %s", response.Patch, s.logged())
+			}
 		})
 	}
 }

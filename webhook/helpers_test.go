@@ -132,12 +132,28 @@ func (s *server) Eventf(regarding, _ runtime.Object, eventtype, reason, action, 
 	s.events = append(s.events, e)
 }
 
-// answer posts a body and returns the response, which must allow the write.
+// answer posts a body and returns the response, which must allow the write. The secret must be in none of the texts about it.
 func (s *server) answer(tb testing.TB, body string) *admissionv1.AdmissionResponse {
 	tb.Helper()
 	recorder := httptest.NewRecorder()
 	s.ServeHTTP(recorder, httptest.NewRequestWithContext(tb.Context(), http.MethodPost, "/mutate", strings.NewReader(body)))
-	return allowed(tb, recorder.Code, recorder.Body.Bytes())
+	response := allowed(tb, recorder.Code, recorder.Body.Bytes())
+	for where, text := range map[string]string{
+		"the log": s.logged(), "the Events": fmt.Sprint(s.events), "the warnings": fmt.Sprint(response.Warnings), "the audit log": fmt.Sprint(response.AuditAnnotations),
+	} {
+		if strings.Contains(text, secret) {
+			tb.Errorf("%s: the secret is in %.2000s", where, text)
+		}
+	}
+	return response
+}
+
+func (s *server) notes() []string {
+	notes := make([]string, len(s.events))
+	for i, e := range s.events {
+		notes[i] = e.Note
+	}
+	return notes
 }
 
 // allowed verifies the properties of every response: status 200, an AdmissionReview of v1, allowed, valid warnings.

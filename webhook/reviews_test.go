@@ -23,11 +23,13 @@ const (
 	managesAppliedBoth = `{"f:metadata":{"f:annotations":{"f:kubectl.kubernetes.io/last-applied-configuration":{}}},"f:spec":{"f:replicas":{},"f:template":{}}}`
 )
 
+// secret is in each Deployment and its manifest, and in what is broken: see server.answer.
+const secret = "hunter2"
+
 // deployment is a Deployment as the API server encodes it. The replicas are JSON, none when empty.
 type deployment struct {
 	replicas    string
 	image       string
-	env         string
 	annotations map[string]string
 	labels      map[string]string // left out if nil
 	entries     []string
@@ -51,7 +53,7 @@ func (d deployment) text() string {
 	}
 	return fmt.Sprintf(`{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"web","namespace":"shop","uid":"object-uid",`+
 		`%s"annotations":%s,"managedFields":%s},"spec":{%s"template":{"spec":{"containers":[{"name":"app","image":%q,"env":[{"name":"E","value":%s}]}]}}}%s}`,
-		labels, encode(d.annotations), managedFields, replicas, d.image, encode(d.env), d.status)
+		labels, encode(d.annotations), managedFields, replicas, d.image, encode("password="+secret), d.status)
 }
 
 // with returns the deployment with another annotation.
@@ -116,8 +118,8 @@ func update(manager string, live, incoming deployment) request {
 }
 
 const (
-	manifest3    = `{"spec":{"replicas":3,"template":{}}}`
-	manifestNone = `{"spec":{"template":{}}}`
+	manifest3    = `{"spec":{"replicas":3,"template":{"` + secret + `":"` + secret + `"}}}`
+	manifestNone = `{"spec":{"template":{"` + secret + `":"` + secret + `"}}}`
 
 	csa = "kubectl-client-side-apply"
 )
