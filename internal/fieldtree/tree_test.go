@@ -52,11 +52,8 @@ func TestAdd(t *testing.T) {
 		nodes  int
 		wanted []string
 	}{
-		"no path adds nothing":                          {nil, 0, nil},
 		"the empty path is not added":                   {[]fieldpath.Path{{}}, 0, nil},
 		"a path adds a node for each element":           {[]fieldpath.Path{path("a", "b", "c")}, 3, []string{".a.b.c"}},
-		"a path that is added twice is there once":      {[]fieldpath.Path{path("a"), path("a")}, 1, []string{".a"}},
-		"two paths share their beginning":               {[]fieldpath.Path{path("a", "b"), path("a", "c")}, 3, []string{".a.b", ".a.c"}},
 		"the beginning of another path can be wanted":   {[]fieldpath.Path{path("a", "b"), path("a")}, 2, []string{".a", ".a.b"}},
 		"a field, an index and a value can look alike":  {[]fieldpath.Path{path("1"), path(1), path(value.NewValueInterface(1))}, 3, []string{".1", "[1]", "[=1]"}},
 		"the fields of a key can come in any order":     {[]fieldpath.Path{path(fieldpath.KeyByFields("a", 1, "b", 2)), path(fieldpath.KeyByFields("b", 2, "a", 1))}, 1, []string{`[a=1,b=2]`}},
@@ -86,46 +83,18 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-func TestNodes(t *testing.T) {
-	app := named("app")
+func TestIsKey(t *testing.T) {
 	for sentence, c := range map[string]struct {
-		path           fieldpath.Path
-		isField, isKey bool
-		parent         string
-		names          []string
-		below          []string // below the first element
+		path fieldpath.Path
+		want bool
 	}{
-		"a field at the root":                   {path("a"), true, false, "", []string{"a"}, nil},
-		"a nested field":                        {path("a", "b", "c"), true, false, ".a.b", []string{"a", "b", "c"}, []string{"b", "c"}},
-		"an element by its key":                 {path("a", app), false, false, ".a", []string{"a", "*"}, []string{"*"}},
-		"a field of the key":                    {path("a", app, "name"), true, true, `.a[name="app"]`, []string{"a", "*", "name"}, []string{"*", "name"}},
-		"another field of the element":          {path("a", app, "image"), true, false, `.a[name="app"]`, []string{"a", "*", "image"}, []string{"*", "image"}},
-		"a field below a field with its name":   {path("a", app, "x", "name"), true, false, `.a[name="app"].x`, []string{"a", "*", "x", "name"}, []string{"*", "x", "name"}},
-		"an element of a set":                   {path("a", value.NewValueInterface("x")), false, false, ".a", []string{"a", "*"}, []string{"*"}},
-		"a field of an element by its position": {path("a", 0, "name"), true, false, ".a[0]", []string{"a", "*", "name"}, []string{"*", "name"}},
+		"a field of the key of an element": {path("a", named("app"), "name"), true},
+		"another field of the element":     {path("a", named("app"), "image"), false},
+		"a field with the name of the key": {path("a", named("app"), "x", "name"), false},
 	} {
-		t.Run(sentence, func(t *testing.T) {
-			tree, nodes := treeOf(c.path)
-			n := nodes[0]
-			if n.IsField() != c.isField || n.IsKey() != c.isKey {
-				t.Errorf("want field %t, key %t, got %t, %t", c.isField, c.isKey, n.IsField(), n.IsKey())
-			}
-			parent := ""
-			if n.Parent() != nil {
-				parent = n.Parent().Path().String()
-			}
-			if diff := cmp.Diff(c.parent, parent); diff != "" {
-				t.Errorf("parent (-want +got):\n%s", diff)
-			}
-			for below, want := range map[*fieldtree.Node][]string{nil: c.names, tree.Nodes()[0]: c.below, n: nil} {
-				if below == n && len(c.path) == 1 {
-					continue
-				}
-				if diff := cmp.Diff(want, n.Names(below)); diff != "" {
-					t.Errorf("names (-want +got):\n%s", diff)
-				}
-			}
-		})
+		if got := (&fieldtree.Tree{}).Add(c.path).IsKey(); got != c.want {
+			t.Errorf("%s: want %t, got %t", sentence, c.want, got)
+		}
 	}
 }
 
