@@ -63,11 +63,14 @@ func TestCutsAgreeWithDecodedValues(t *testing.T) {
 			if r.IntN(4) > 0 {
 				continue
 			}
-			if found := root.Find(path); found != nil {
+			found := root.Find(path)
+			if found != nil {
 				cut[found.Pointer()] = true
 				nodes = append(nodes, found)
 			}
-			root.Cut(path, mayGo)
+			if gone := root.Cut(path, mayGo); gone != nil && gone != found {
+				t.Fatalf("%s of %s: want %s cut, got %s", path, text, found.Text(), gone.Text())
+			}
 		}
 		root.Cut(nil, mayGo)
 		want := without(object, "", cut, emptied)
