@@ -14,6 +14,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
+	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -136,8 +137,8 @@ func contextOf(w ownership.Write, path fieldpath.Path, scaler ownership.Scaler) 
 	context := ownership.ObjectContext{Managers: w.Managers, Scale: path, Autoscaler: scaler.Owner(path, w.Live, w.LiveEntries, w.Managers)}
 	context.Managers.Readable = scaler.Readable
 	kind := w.Kind.GroupKind()
-	if scaler.Name == "" && ownership.NodeGroupScaler(kind, w.Incoming) != "" {
-		context.Autoscaler = ownership.NodeGroupScaler(kind, w.Live)
+	if scaler.Name == "" && scale.NodeGroupScaler(kind, w.Incoming.At()) != "" {
+		context.Autoscaler = scale.NodeGroupScaler(kind, w.Live.At())
 	}
 	return context
 }

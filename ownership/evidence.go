@@ -26,11 +26,11 @@ func HelmReleasePath() fieldpath.Path {
 // applied to this object. A controller can also write these annotations, if it copies all annotations of its own object to
 // those that it creates. They do not count: the last-applied configuration of another object, and the Helm release of an object
 // that a controller created.
-func (v *evidence) recordsManifest(e Entry) bool {
+func (m Managers) recordsManifest(e Entry) bool {
 	if e.Subresource != "" {
 		return false
 	}
-	of := v.of(e)
+	of := m.known().of(e)
 	return e.Contains(LastAppliedPath()) && (of == nil || of.object.hasOwnLastApplied()) ||
 		e.Contains(HelmReleasePath()) && (of == nil || !of.hasController())
 }
@@ -43,7 +43,7 @@ const maxControlled = 64 << 10
 // else, on an object that another manager has declared. That is how an operator scales a workload, and not a manifest. An entry
 // with the time of the object's creation has created it.
 func (m Managers) onlyControls(e Entry) bool {
-	of := m.evidence.of(e)
+	of := m.known().of(e)
 	if of == nil || !m.isControlled(e) || of.isCreatedBy(e) {
 		return false
 	}
@@ -54,7 +54,7 @@ func (m Managers) onlyControls(e Entry) bool {
 
 // isControlled reports whether an entry contains nothing but the scale field and fields that rules assign to controllers.
 func (m Managers) isControlled(e Entry) bool {
-	return m.evidence.isControlled(e, m.readControlled)
+	return once(m.known().controlled, e.Fields, func() bool { return m.readControlled(e) })
 }
 
 func (m Managers) readControlled(e Entry) bool {
@@ -101,8 +101,8 @@ func declares(e Entry) bool {
 // appliesLastApplied reports whether an update's entry contains most of the values that the last-applied configuration declares and
 // that the object has, as that of a manager whose manifest another one has applied since. Lists do not count: the object has more in
 // them. A controller that created the object is not one that applies its manifest.
-func (v *evidence) appliesLastApplied(e Entry) bool {
-	of := v.of(e)
+func (m Managers) appliesLastApplied(e Entry) bool {
+	of := m.known().of(e)
 	if of == nil || e.Subresource != "" || of.hasController() {
 		return false
 	}
@@ -149,10 +149,18 @@ func isValue(path fieldpath.Path, declared *jsontree.Node) bool {
 }
 
 // evidence is what the entries of an object show, in live and incoming. It is read when it is first needed, and once: owners are determined
-// for each field. A nil evidence reads it each time.
+// for each field.
 type evidence struct {
 	objects             map[*jsontree.Node]*surroundings
 	applier, controlled map[*jsontree.Node]bool // by Entry.Fields
+}
+
+// known returns the evidence, a new one without WithRules.
+func (m Managers) known() *evidence {
+	if m.evidence == nil {
+		return newEvidence(nil)
+	}
+	return m.evidence
 }
 
 func newEvidence(states []Object) *evidence {
@@ -163,34 +171,15 @@ func newEvidence(states []Object) *evidence {
 	return v
 }
 
-func (v *evidence) isApplier(e Entry, read func(Entry) bool) bool {
-	if v == nil {
-		return read(e)
-	}
-	return once(v.applier, e.Fields, func() bool { return read(e) })
-}
-
-func (v *evidence) isControlled(e Entry, read func(Entry) bool) bool {
-	if v == nil {
-		return read(e)
-	}
-	return once(v.controlled, e.Fields, func() bool { return read(e) })
-}
-
 // of returns the object of an entry, nil if it is unknown.
 func (v *evidence) of(e Entry) *surroundings {
-	read := func() *surroundings {
+	if e.Object == nil {
+		return nil
+	}
+	return once(v.objects, e.Object, func() *surroundings {
 		o, _ := ObjectAt(e.Object) // an entry is part of an object
 		return o.surroundings()
-	}
-	switch {
-	case e.Object == nil:
-		return nil
-	case v == nil:
-		return read()
-	default:
-		return once(v.objects, e.Object, read)
-	}
+	})
 }
 
 // once returns the value of a node, which it reads at first. It reads that of a missing node each time.

@@ -6,38 +6,31 @@ import "sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 type Fold struct {
 	// Path is the longest common prefix of the fields' paths. For a single field it is the field's path.
 	Path fieldpath.Path
-	// Owner is the owner of the first field and, unless FoldBy made the group, of all fields.
+	// Owner is the owner of all fields.
 	Owner FieldOwner
-	// Fields are all fields at Path or nested under it, in their order, and First is the index of the first of them.
+	// Fields are all fields at Path or nested under it, in their order.
 	Fields Fields
-	First  int
 }
 
 // Fold groups fields for display as a tree: each group is the largest object or list of which one owner owns every field. Each
 // field is in exactly one group, and the order stays the same.
-func (f Fields) Fold() []Fold {
-	return f.FoldBy(func(i, j int) bool { return f[i].Owner == f[j].Owner })
-}
-
-// FoldBy groups fields as Fold does, by another property than their owner: same reports whether the fields at two indexes have
-// the same one.
-func (f Fields) FoldBy(same func(i, j int) bool) []Fold { return f.fold(nil, 0, len(f), 0, same) }
+func (f Fields) Fold() []Fold { return f.fold(nil, 0, len(f), 0) }
 
 // fold appends the folds of the fields from first to before end, whose paths have the first depth elements in common.
-func (f Fields) fold(folds []Fold, first, end, depth int, same func(i, j int) bool) []Fold {
+func (f Fields) fold(folds []Fold, first, end, depth int) []Fold {
 	equal := first + 1
-	for equal < end && same(first, equal) {
+	for equal < end && f[first].Owner == f[equal].Owner {
 		equal++
 	}
 	if fields := f[first:end]; equal == end {
-		return append(folds, Fold{Path: fields.common(), Owner: fields[0].Owner, Fields: fields, First: first})
+		return append(folds, Fold{Path: fields.common(), Owner: fields[0].Owner, Fields: fields})
 	}
 	for start := first; start < end; {
 		next := start + 1
 		for next < end && sameElement(f[start].Path, f[next].Path, depth) {
 			next++
 		}
-		folds = f.fold(folds, start, next, depth+1, same)
+		folds = f.fold(folds, start, next, depth+1)
 		start = next
 	}
 	return folds

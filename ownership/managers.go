@@ -64,7 +64,7 @@ func (m Managers) ownsScale(manager string) bool {
 //
 // Entries of autoscalers and controllers never do.
 func (m Managers) IsApplier(e Entry) bool {
-	return m.evidence.isApplier(e, m.readApplier)
+	return once(m.known().applier, e.Fields, func() bool { return m.readApplier(e) })
 }
 
 func (m Managers) readApplier(e Entry) bool {
@@ -76,7 +76,7 @@ func (m Managers) readApplier(e Entry) bool {
 	case e.Operation == OperationApply:
 		return e.Manager == kubectl || !m.onlyControls(e)
 	default:
-		return !matches(m.Imperative, e.Manager) && (m.evidence.recordsManifest(e) || m.evidence.appliesLastApplied(e) && !m.isControlled(e))
+		return !matches(m.Imperative, e.Manager) && (m.recordsManifest(e) || m.appliesLastApplied(e) && !m.isControlled(e))
 	}
 }
 

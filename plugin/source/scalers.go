@@ -169,7 +169,7 @@ func (s *Subject) scaledBy(l *scalers) {
 	s.Context.Autoscaler = s.Scaler.Owner(s.Context.Scale, s.Object, entries, s.Context.Managers)
 	s.Context.Managers.Readable = l.readable
 	if s.Scaler.Name == "" {
-		s.Context.Autoscaler = ownership.NodeGroupScaler(s.Kind.GroupKind(), s.Object)
+		s.Context.Autoscaler = scale.NodeGroupScaler(s.Kind.GroupKind(), s.Object.At())
 	}
 	for _, a := range l.of[s.target()] {
 		if a.scaled != "" && (a.Reference.Scaler == first.Scaler || a.Reference.ControlledBy == first.Scaler) {

@@ -1,11 +1,12 @@
-package ownership_test
+package scale_test
 
 import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
 func TestNodeGroupScaler(t *testing.T) {
@@ -29,11 +30,8 @@ func TestNodeGroupScaler(t *testing.T) {
 		"a size that is a number, not a text": {"cluster.x-k8s.io", "MachineDeployment", sizes(`1`, `"9"`), ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			o, err := ownership.ParseObject([]byte(`{"metadata":{"annotations":{` + c.annotations + `}}}`))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := ownership.NodeGroupScaler(schema.GroupKind{Group: c.group, Kind: c.kind}, o); got != c.want {
+			o := jsontree.Valid([]byte(`{"metadata":{"annotations":{` + c.annotations + `}}}`))
+			if got := scale.NodeGroupScaler(schema.GroupKind{Group: c.group, Kind: c.kind}, o); got != c.want {
 				t.Errorf("want %q, got %q", c.want, got)
 			}
 		})
