@@ -2,6 +2,7 @@ package merge
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -118,7 +119,7 @@ func (k *keeper) restoreEntry(pair managedfields.Pair) (ownership.Entry, error) 
 		})
 		had, parents = nil, &fieldpath.Set{}
 	}
-	if slices.Equal(had, has) && (parents.Empty() || !pair.Changed()) {
+	if slices.EqualFunc(had, has, managedPart.same) && (parents.Empty() || !pair.Changed()) {
 		return pair.Incoming, nil // whatever else its set contains is not read
 	}
 	incoming, err := pair.Incoming.Set()
@@ -137,10 +138,16 @@ func (k *keeper) restoreEntry(pair managedfields.Pair) (ownership.Entry, error) 
 	return pair.Entry().WithSet(set)
 }
 
-// managedPart is a part that a field set contains, in whole or in part, with the subset there as JSON.
+// managedPart is a part that a field set contains, in whole or in part, with the subset there, nil for all of it.
 type managedPart struct {
 	node   *fieldtree.Node
-	subset string
+	subset *jsontree.Node
+}
+
+// same reports whether two parts contain the same.
+func (p managedPart) same(other managedPart) bool {
+	text := func(p managedPart) string { return cmp.Or(string(p.subset.Text()), "{}") }
+	return p.node == other.node && text(p) == text(other)
 }
 
 // compare compares parts by their place in the tree.
@@ -153,11 +160,11 @@ func (k *keeper) partsIn(e ownership.Entry) (found []managedPart) {
 	k.tree.Managed(e.Fields, func(n *fieldtree.Node, subset *jsontree.Node) {
 		isPart := k.parts.kept[n.ID] || k.parts.gone[n.ID]
 		if isPart && (!isOther || n != k.parts.scale) && (!isSender || !k.parts.shared[n]) {
-			found = append(found, managedPart{n, string(subset.Text())})
+			found = append(found, managedPart{n, subset})
 		}
 	})
 	if isOther && e.Contains(k.pathIn(e, k.parts.scale)) {
-		found = append(found, managedPart{k.parts.scale, "{}"})
+		found = append(found, managedPart{k.parts.scale, nil})
 	}
 	slices.SortFunc(found, managedPart.compare)
 	return found

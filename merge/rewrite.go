@@ -124,7 +124,7 @@ func newKeeper(w ownership.Write, changes []*Change) *keeper {
 
 // group groups the fields to restore into pieces.
 func (k *keeper) group() {
-	byTop := map[*fieldtree.Node]*piece{}
+	byTop := make([]*piece, k.tree.Len()) // by Node.ID
 	for _, f := range k.fields {
 		if !f.change.restores() {
 			continue
@@ -141,10 +141,10 @@ func (k *keeper) group() {
 		if f.top == nil {
 			continue
 		}
-		p := byTop[f.top]
+		p := byTop[f.top.ID]
 		if p == nil {
 			p = &piece{top: f.top}
-			byTop[f.top] = p
+			byTop[f.top.ID] = p
 			k.pieces = append(k.pieces, p)
 		}
 		p.fields = append(p.fields, f)

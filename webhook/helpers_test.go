@@ -116,8 +116,7 @@ func (s *server) settings() webhook.Settings {
 
 // ServeHTTP reads a review, and answers it.
 func (s *server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	body := make([]byte, 0, max(0, req.ContentLength)+1)
-	text := bytes.NewBuffer(body)
+	text := bytes.NewBuffer(make([]byte, 0, max(0, req.ContentLength)+bytes.MinRead)) // as large as that of package serving
 	_, err := text.ReadFrom(req.Body)
 	s.Answer(w, req, text.Bytes(), err) //nolint:contextcheck // it is in the request
 }

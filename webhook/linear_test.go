@@ -34,7 +34,7 @@ const tooLong = 700 * time.Millisecond
 // counts as live: collected bounds that. A review that allocates less than smallHeap in all is not looked at: the runtime's
 // first collection comes no sooner than that (GOGC in https://pkg.go.dev/runtime).
 const (
-	timesBody = 28
+	timesBody = 20
 	collected = 2 << 20
 	smallHeap = 4 << 20
 )
