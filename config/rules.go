@@ -21,16 +21,16 @@ type Rule struct {
 	// Name identifies the rule in kubectl handoff explain and rules.
 	Name string `json:"name"`
 	// Kinds select the objects by their kind; none selects all.
-	Kinds []RuleKind `json:"kinds"`
+	Kinds []RuleKind `json:"kinds,omitempty"`
 	// Namespaces are names or path.Match patterns; none selects all that have opted in.
-	Namespaces []string `json:"namespaces"`
+	Namespaces []string `json:"namespaces,omitempty"`
 	// Selector selects the objects by their labels; an empty one selects all.
-	Selector metav1.LabelSelector `json:"selector"`
+	Selector metav1.LabelSelector `json:"selector,omitzero"`
 	// Fields are paths in the format of the API server's conflict errors, with * for any key: see ownership.ParsePattern.
 	Fields []string `json:"fields"`
 	// Writers are the field managers that own the fields once they have written them; none stands for all that are neither appliers nor
 	// imperative, and * for all: see ownership.Rule.
-	Writers []string `json:"writers"`
+	Writers []string `json:"writers,omitempty"`
 	// Edit is "keep" or "apply" (ownership.Edit). Empty is keep.
 	Edit string `json:"edit"`
 }

@@ -1,15 +1,9 @@
 package cli
 
 import (
-	"context"
-
 	"github.com/spf13/cobra"
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ownership-handoff/handoff/plugin/installation"
 	"github.com/ownership-handoff/handoff/plugin/rules"
-	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 func (s *shared) newRules() *cobra.Command {
@@ -49,93 +43,26 @@ count as well. docs/catalogue.md describes the packs.`,
 }
 
 func (s *shared) rules(c *cobra.Command, args []string, suggest bool) error {
-	ctx := c.Context()
 	types, err := typesOf(c, args)
 	if err != nil {
 		return err
 	}
-	reader, in, gaps, err := s.objects(ctx)
+	reader, in, gaps, err := s.objects(c.Context())
 	if err != nil {
 		return err
 	}
-	configuration := reader.Configuration
+	var report rules.Report
+	var more []string
 	if suggest {
-		if reader.Configuration, err = rules.WithPacks(configuration); err != nil {
-			return err
-		}
-	}
-	report := rules.Of(reader.Configuration)
-	more, err := s.eachRuled(ctx, reader, types, func(o source.Subject) error {
-		if !suggest && !reader.Offline() && !in.Effect(ctx, installation.ObjectOf(o.Kind, o.Namespace, o.Object)).On() {
-			return nil
-		}
-		return report.Add(o, suggest)
-	})
-	if err != nil {
-		return err
-	}
-	if suggest {
-		report = report.Suggested(configuration)
+		report, more, err = rules.Suggested(c.Context(), reader, types)
 	} else {
-		report.Finish()
+		report, more, err = rules.InForce(c.Context(), reader, in, types)
 	}
-	err = show(s, "Rule", report, false, func() error { return report.Table(s.env.IOStreams.Out, suggest) })
 	if err != nil {
+		return err
+	}
+	if err := show(s, "Rule", report, false, func() error { return report.Table(s.env.IOStreams.Out, suggest) }); err != nil {
 		return err
 	}
 	return s.finish(append(gaps, more...), false)
-}
-
-// eachRuled calls add with each object that the rules of the configuration are about, once. What cannot be read is a gap.
-func (s *shared) eachRuled(
-	ctx context.Context, reader source.Reader, types []string, add func(source.Subject) error,
-) (gaps []string, err error) {
-	surveys, err := s.surveys(types, reader)
-	if err != nil {
-		return nil, err
-	}
-	readBy := map[schema.GroupKind]int{} // the survey that has read the objects of a kind
-	for i, types := range surveys {
-		survey, err := reader.Survey(ctx, types...)
-		if err == nil {
-			err = survey.Each(ctx, func(o source.Subject) error {
-				if by, read := readBy[o.Kind.GroupKind()]; read && by != i {
-					return nil
-				}
-				readBy[o.Kind.GroupKind()] = i
-				if err := add(o); err != nil {
-					gaps = append(gaps, err.Error())
-				}
-				return ctx.Err()
-			})
-			gaps = append(gaps, survey.Gaps...)
-		}
-		if err != nil {
-			gaps = append(gaps, err.Error())
-		}
-	}
-	return gaps, ctx.Err()
-}
-
-// surveys returns the types of each survey: those given, or those that the rules are about and that the API server serves.
-func (s *shared) surveys(types []string, reader source.Reader) (surveys [][]string, err error) {
-	named, anyKind := rules.Types(reader.Configuration)
-	switch {
-	case len(reader.Configuration.Rules) == 0:
-		return nil, nil
-	case len(types) > 0 || reader.Offline():
-		return [][]string{types}, nil
-	case anyKind:
-		surveys = append(surveys, nil) // all with a scale subresource
-	}
-	mapper, err := s.cluster.ToRESTMapper()
-	if err != nil {
-		return nil, source.Advise(err, "")
-	}
-	for _, resource := range named {
-		if _, err := mapper.ResourceFor(resource.WithVersion("")); !meta.IsNoMatchError(err) {
-			surveys = append(surveys, []string{resource.String()})
-		}
-	}
-	return surveys, nil
 }

@@ -3,34 +3,29 @@ package rules
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
+	"github.com/ownership-handoff/handoff/plugin/installation"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// Rule is a rule and what it is about.
+// Rule is a rule of a configuration, and what it is about.
 type Rule struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
-	Name       string `json:"name"`
-	// Kinds are as "Deployment.apps", or "*".
-	Kinds      []string `json:"kinds"`
-	Namespaces []string `json:"namespaces,omitempty"`
-	Selector   string   `json:"selector,omitempty"`
-	Fields     []string `json:"fields"`
-	Writers    []string `json:"writers,omitempty"`
-	Edit       string   `json:"edit"`
+	config.Rule
 	// Objects is the number of objects that the rule selects and that handoff acts on, Owned the number of their fields that belong to a
 	// controller by the rule.
 	Objects int `json:"objects"`
@@ -42,66 +37,114 @@ type Rule struct {
 // Report has the rules in the order in which they apply.
 type Report []*Rule
 
-// Of returns the rules of a configuration.
-func Of(c config.HandoffConfiguration) (report Report) {
+// of returns the rules of a configuration.
+func of(c config.HandoffConfiguration) (report Report) {
 	for _, rule := range c.Rules {
-		r := &Rule{
-			APIVersion: explain.APIVersion, Kind: "Rule", Name: rule.Name, Namespaces: rule.Namespaces, Fields: rule.Fields,
-			Writers: rule.Writers, Edit: string(rule.Edits()),
-			Selector: strings.TrimPrefix(metav1.FormatLabelSelector(&rule.Selector), "<none>"),
-		}
-		for _, kind := range rule.Kinds {
-			r.Kinds = append(r.Kinds, strings.TrimSuffix(cmp.Or(kind.Kind, "*")+"."+cmp.Or(kind.Group, "*"), ".core"))
-		}
-		if len(r.Kinds) == 0 {
-			r.Kinds = []string{"*"}
-		}
-		report = append(report, r)
+		rule.Edit = string(rule.Edits())
+		report = append(report, &Rule{APIVersion: explain.APIVersion, Kind: "Rule", Rule: rule})
 	}
 	return report
 }
 
-// Types returns the resources to read for the rules, by their singular names, with the group "" for any. anyKind reports whether there
-// are rules for any kind.
-func Types(c config.HandoffConfiguration) (types []schema.GroupResource, anyKind bool) {
-	for _, rule := range c.Rules {
-		anyKind = anyKind || len(rule.Kinds) == 0
-		for _, kind := range rule.Kinds {
-			if kind.Kind == "" || kind.Kind == "*" {
-				anyKind = true
-				continue
-			}
-			resource := schema.GroupResource{Resource: strings.ToLower(kind.Kind)}
-			if kind.Group != "*" && kind.Group != "core" {
-				resource.Group = kind.Group
-			}
-			if !slices.Contains(types, resource) {
-				types = append(types, resource)
-			}
+// InForce returns the rules of the reader's configuration, with what they are about in the objects of some types or, without any, of the
+// kinds that the rules name. The gaps say what could not be read.
+func InForce(
+	ctx context.Context, reader source.Reader, in *installation.Installation, types []string,
+) (report Report, gaps []string, err error) {
+	report = of(reader.Configuration)
+	gaps, err = report.read(ctx, reader, types, func(s source.Subject) error {
+		if !reader.Offline() && !in.Effect(ctx, installation.ObjectOf(s.Kind, s.Namespace, s.Object)).On() {
+			return nil
+		}
+		return report.add(s, false)
+	})
+	for _, rule := range report {
+		switch {
+		case rule.Objects == 0:
+			rule.note("selects no object that handoff acts on")
+		case rule.Owned == 0:
+			rule.note("no writer has written one of its fields")
 		}
 	}
-	return types, anyKind
+	return report, gaps, err
 }
 
-// WithPacks returns a configuration with the packs that it lacks after its own rules.
-func WithPacks(c config.HandoffConfiguration) (config.HandoffConfiguration, error) {
-	c.Rules = slices.Clone(c.Rules)
+// Suggested returns the rules of the packs that the reader's configuration lacks and that would keep something. Owned is then the number
+// of fields that a manifest sets or can set.
+func Suggested(ctx context.Context, reader source.Reader, types []string) (report Report, gaps []string, err error) {
+	c := &reader.Configuration
+	own := len(c.Rules)
 	for _, name := range config.Packs() {
 		if slices.Contains(c.Packs, name) {
 			continue
 		}
 		pack, err := config.ReadPack(name)
 		if err != nil {
-			return c, err
+			return nil, nil, err
 		}
-		c.Rules = append(c.Rules, pack.Rules...)
+		c.Rules = append(slices.Clip(c.Rules), pack.Rules...)
 	}
-	return c, nil
+	report = of(*c)
+	gaps, err = report.read(ctx, reader, types, func(s source.Subject) error { return report.add(s, true) })
+	return slices.DeleteFunc(report[own:], func(rule *Rule) bool { return rule.Owned == 0 }), gaps, err
 }
 
-// Add counts an object, and its fields or, if applied is set, those that its manifest sets or can set. The error is that of records that
+// read calls add with each object that the rules are about. Errors of add are gaps.
+func (r Report) read(ctx context.Context, reader source.Reader, types []string, add func(source.Subject) error) (gaps []string, err error) {
+	if len(types) == 0 && !reader.Offline() {
+		if types, err = r.types(reader); len(types) == 0 { // nothing to read
+			return nil, err
+		}
+	}
+	survey, err := reader.Survey(ctx, types...)
+	if err != nil {
+		return nil, err
+	}
+	err = survey.Each(ctx, func(s source.Subject) error {
+		if err := add(s); err != nil {
+			gaps = append(gaps, err.Error())
+		}
+		return ctx.Err()
+	})
+	return append(gaps, survey.Gaps...), err
+}
+
+// types returns the types that the rules name and that the API server serves. A rule for any kind is about those that can be scaled.
+func (r Report) types(reader source.Reader) (types []string, err error) {
+	mapper, err := reader.Cluster.ToRESTMapper()
+	if err != nil {
+		return nil, err
+	}
+	for _, rule := range r {
+		for _, kind := range rule.kinds() {
+			resource := schema.GroupResource{Resource: strings.ToLower(kind.Kind)}
+			if kind.Group != "*" && kind.Group != "core" {
+				resource.Group = kind.Group
+			}
+			if kind.Kind == "*" {
+				types = append(types, source.Scalable)
+			} else if _, err := mapper.ResourceFor(resource.WithVersion("")); !meta.IsNoMatchError(err) {
+				types = append(types, resource.String())
+			}
+		}
+	}
+	return types, nil
+}
+
+// kinds returns the kinds that the rule is about, with "*" for any.
+func (r *Rule) kinds() (kinds []config.RuleKind) {
+	for _, kind := range r.Kinds {
+		kinds = append(kinds, config.RuleKind{Group: cmp.Or(kind.Group, "*"), Kind: cmp.Or(kind.Kind, "*")})
+	}
+	if len(kinds) == 0 {
+		kinds = []config.RuleKind{{Group: "*", Kind: "*"}}
+	}
+	return kinds
+}
+
+// add counts an object, and its fields or, if applied is set, those that its manifest sets or can set. The error is that of records that
 // cannot be read.
-func (r Report) Add(s source.Subject, applied bool) error {
+func (r Report) add(s source.Subject, applied bool) error {
 	fields, err := s.Context.Fields(s.Object)
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.Title(), err)
@@ -150,30 +193,6 @@ func (r *Rule) note(text string) {
 	}
 }
 
-// Finish adds the notes on rules that select or match nothing. It is called once, after Add.
-func (r Report) Finish() {
-	for _, rule := range r {
-		switch {
-		case rule.Objects == 0:
-			rule.note("selects no object that handoff acts on")
-		case rule.Owned == 0:
-			rule.note("no writer has written one of its fields")
-		}
-	}
-}
-
-// Suggested returns the rules of the packs that a configuration lacks and that would keep something.
-func (r Report) Suggested(c config.HandoffConfiguration) Report {
-	return slices.DeleteFunc(r, func(rule *Rule) bool {
-		return rule.Owned == 0 || slices.Contains(c.Packs, rule.pack()) || rule.pack() == ""
-	})
-}
-
-func (r *Rule) pack() string {
-	pack, _ := config.PackOf(r.Name)
-	return pack
-}
-
 // Table writes the rules for people. Suggested rules are those of packs to add to the configuration.
 func (r Report) Table(w io.Writer, suggested bool) error {
 	switch {
@@ -185,14 +204,19 @@ func (r Report) Table(w io.Writer, suggested bool) error {
 	var rows [][]string
 	var notes, packs []string
 	for _, rule := range r {
+		var kinds []string
+		for _, kind := range rule.kinds() {
+			kinds = append(kinds, strings.TrimSuffix(kind.Kind+"."+kind.Group, ".core"))
+		}
 		rows = append(rows, []string{
-			rule.Name, brief(rule.Kinds), brief(rule.Fields), table.Dash(strings.Join(rule.Writers, ",")), rule.Edit,
+			rule.Name, brief(kinds), brief(rule.Fields), table.Dash(strings.Join(rule.Writers, ",")), rule.Edit,
 			strconv.Itoa(rule.Objects), strconv.Itoa(rule.Owned),
 		})
 		for _, note := range rule.Notes {
 			notes = append(notes, "rule "+rule.Name+": "+note)
 		}
-		packs = append(packs, rule.pack())
+		pack, _ := config.PackOf(rule.Name)
+		packs = append(packs, pack)
 	}
 	if suggested {
 		notes = append(notes, "Add to the configuration of handoff: packs: ["+strings.Join(slices.Compact(packs), ", ")+"]")

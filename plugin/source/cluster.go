@@ -206,11 +206,14 @@ func (c *cluster) surveyed(types []string) (kinds []resourceKind, gaps []string,
 			"see kubectl get apiservices", group))
 	}
 	for _, kind := range served.all {
-		if len(types) == 0 && kind.scales && kind.list {
+		if kind.scales && kind.list && (len(types) == 0 || slices.Contains(types, Scalable)) {
 			kinds = append(kinds, kind)
 		}
 	}
 	for _, word := range types {
+		if word == Scalable {
+			continue
+		}
 		mapping, err := resource.NewBuilder(c.getter).Unstructured().ResourceTypes(word).SelectAllParam(true).Do().ResourceMapping()
 		if err != nil {
 			return nil, nil, Advise(err, "")

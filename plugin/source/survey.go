@@ -39,10 +39,16 @@ type Survey struct {
 // Visit is called with an object, which it must not keep.
 type Visit func(s Subject) error
 
+// Scalable is a type that stands for all kinds with a scale subresource.
+const Scalable = "*"
+
 // Survey starts a survey of types; without any, of all kinds with a scale subresource. Of ReplicaSets it then surveys only those that
 // an autoscaler targets, because a Deployment usually owns the others.
 func (r Reader) Survey(ctx context.Context, types ...string) (*Survey, error) {
 	s := &Survey{types: types, whole: map[schema.GroupKind]bool{}, seen: map[target]bool{}}
+	if slices.Contains(types, Scalable) {
+		s.types = nil
+	}
 	var err error
 	if s.selector, err = labels.Parse(r.Selector); err != nil {
 		return nil, fmt.Errorf("selector %q: %w", r.Selector, err)
