@@ -1,20 +1,13 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/ownership-handoff/handoff/internal/table"
@@ -69,8 +62,13 @@ func (s *shared) release(c *cobra.Command, args []string) error {
 		if plan, err = s.plan(c, objects, fields); err != nil {
 			return err
 		}
-		if object, err = s.carryOut(c.Context(), plan); err != nil {
-			return plan.Subject.Advise(err)
+		of := plan.Subject
+		client, err := source.Client(s.cluster, source.Identity{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name})
+		if err == nil {
+			object, err = plan.CarryOut(c.Context(), client, s.dryRun)
+		}
+		if err != nil {
+			return of.Advise(err)
 		}
 		return nil
 	})
@@ -120,101 +118,4 @@ func (s *shared) reportRelease(plan release.Plan, object *unstructured.Unstructu
 	}
 	return table.Lines(s.env.IOStreams.Out, fmt.Sprintf("remove %s from the manifest before the next apply, or the manifest will manage %s again",
 		release.Texts(plan.Delete), map[bool]string{true: "it", false: "them"}[len(plan.Delete) == 1]))
-}
-
-// carryOut writes a plan, and returns the object afterwards, or as a dry run returns it. On a conflict, it returns the error and has
-// written nothing.
-func (s *shared) carryOut(ctx context.Context, plan release.Plan) (*unstructured.Unstructured, error) {
-	object, err := read(plan.Subject.Object.Text())
-	if err != nil || plan.Unchanged() && s.dryRun != noDryRun {
-		return object, err
-	}
-	client, err := source.Client(s.cluster, source.Identity{
-		Kind: plan.Subject.Kind, Namespace: plan.Subject.Namespace, Name: plan.Subject.Name,
-	})
-	if err != nil {
-		return nil, err
-	}
-	if plan.Unchanged() {
-		return s.settle(ctx, client, plan)
-	}
-	if err := required(ctx, client, plan); err != nil {
-		return nil, err
-	}
-	patch, err := plan.Patch()
-	if err == nil && s.dryRun != "client" {
-		object, err = client.Patch(ctx, plan.Subject.Name, types.JSONPatchType, patch, s.patchOptions(release.WriterManager))
-	}
-	switch {
-	case err != nil:
-		return nil, err
-	case s.dryRun == noDryRun:
-		return s.settle(ctx, client, plan)
-	}
-	operations, err := jsonpatch.DecodePatch(patch) // the API server's result of a dry run would show WriterManager
-	if err != nil {
-		return nil, err
-	}
-	return changed(object, operations.Apply)
-}
-
-// settle returns the annotation to the managers that had it in managedFields. If that fails, running the same command again
-// completes it.
-func (s *shared) settle(
-	ctx context.Context, client dynamic.ResourceInterface, plan release.Plan,
-) (object *unstructured.Unstructured, err error) {
-	err = retry.RetryOnConflict(retry.DefaultRetry, func() (err error) {
-		if object, err = client.Get(ctx, plan.Subject.Name, metav1.GetOptions{}); err != nil {
-			return err
-		}
-		text, err := object.MarshalJSON()
-		if err != nil {
-			return err
-		}
-		patch, err := plan.Settle(text)
-		if err == nil && patch != nil {
-			object, err = client.Patch(ctx, plan.Subject.Name, types.JSONPatchType, patch, s.patchOptions(release.WriterManager))
-		}
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %s is released, but %s can still manage the last-applied annotation: %s; run the same command again",
-			plan.Subject, release.Texts(plan.Paths), release.WriterManager, plan.Subject.Advise(err).Error())
-	}
-	return object, nil
-}
-
-// required returns an error if the API server would not create the object without the fields: the live object would survive,
-// but the manifest could not create it again. It checks that by dry runs: the API server validates an object before it reports
-// that the object already exists. Without permission to create the object, nothing is checked.
-func required(ctx context.Context, client dynamic.ResourceInterface, plan release.Plan) error {
-	with, without := plan.Manifests()
-	known := objectionsTo(ctx, client, with)
-	for _, objection := range objectionsTo(ctx, client, without) {
-		if !slices.Contains(known, objection) {
-			return fmt.Errorf("%s: the API server would not create the object from a manifest without %s: %s; keep it in the manifest",
-				plan.Subject, release.Texts(plan.Paths), objection)
-		}
-	}
-	return nil
-}
-
-// objectionsTo returns why the API server would not create an object, without its messages, which can quote values.
-func objectionsTo(ctx context.Context, client dynamic.ResourceInterface, text []byte) (objections []string) {
-	object, err := read(text)
-	if err == nil {
-		_, err = client.Create(ctx, object, metav1.CreateOptions{FieldManager: release.WriterManager, DryRun: []string{metav1.DryRunAll}})
-	}
-	var invalid *apierrors.StatusError
-	if !apierrors.IsInvalid(err) || !errors.As(err, &invalid) || invalid.ErrStatus.Details == nil {
-		return nil // the object already exists, or the user cannot create it
-	}
-	for _, cause := range invalid.ErrStatus.Details.Causes {
-		reason := "invalid value"
-		if cause.Type == metav1.CauseTypeFieldValueRequired {
-			reason = "required value"
-		}
-		objections = append(objections, cause.Field+": "+reason)
-	}
-	return objections
 }

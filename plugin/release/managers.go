@@ -18,7 +18,7 @@ const (
 	// ImperativeManager manages the fields that explain.HandoverManager does not. It counts as imperative, because a user decided to
 	// keep the value.
 	ImperativeManager = "kubectl-handoff"
-	// WriterManager has to send the Patch of a plan. It manages the annotation temporarily, until Settle, and must differ from
+	// WriterManager sends the patches. It manages the annotation temporarily, between the two, and must differ from
 	// the other two: kubectl apply --server-side takes over all fields of a manager that manages the annotation, and deletes
 	// those that are missing from its manifest.
 	WriterManager = ImperativeManager + "-release"

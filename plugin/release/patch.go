@@ -12,9 +12,9 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// Patch returns the plan as a JSON patch (RFC 6902) of the annotation and managedFields. If the object has changed, the API
-// server answers the patch with a conflict. WriterManager has to send the patch; pass the resulting object to Settle.
-func (p Plan) Patch() ([]byte, error) {
+// patch returns the plan as a JSON patch (RFC 6902) of the annotation and managedFields. If the object has changed, the API
+// server answers the patch with a conflict.
+func (p Plan) patch() ([]byte, error) {
 	var operations []merge.Operation
 	if p.was != p.text {
 		at := "/metadata/annotations/" + jsontree.EscapePointer(ownership.LastAppliedAnnotation)
@@ -23,9 +23,9 @@ func (p Plan) Patch() ([]byte, error) {
 	return patchOf(p.Subject.Object, p.after, operations...)
 }
 
-// Settle returns the patch that moves the annotation in managedFields from WriterManager, which took it over by writing the
+// settle returns the patch that moves the annotation in managedFields from WriterManager, which took it over by writing the
 // text, back to the managers that had it. It returns nil if there is nothing to move. Current is the text of the current object.
-func (p Plan) Settle(current []byte) ([]byte, error) {
+func (p Plan) settle(current []byte) ([]byte, error) {
 	after, err := ownership.ParseObject(current)
 	if err != nil {
 		return nil, err
@@ -67,10 +67,10 @@ func patchOf(o ownership.Object, entries []ownership.Entry, operations ...merge.
 	))
 }
 
-// Manifests returns the manifest with and without the fields, to check whether the API server would create the object without them.
+// manifests returns the manifest with and without the fields, to check whether the API server would create the object without them.
 // If it is not recorded, as with server-side apply, it is what appliers manage of the live object: the API server would refuse to
 // create an object with what it has allocated itself, as a node port.
-func (p Plan) Manifests() (with, without []byte) {
+func (p Plan) manifests() (with, without []byte) {
 	if p.was != "" {
 		return []byte(p.was), []byte(p.text)
 	}

@@ -5,8 +5,7 @@
 // (https://kubernetes.io/docs/reference/using-api/server-side-apply/#transferring-ownership).
 //
 // Two records say that a manifest declares a field: the last-applied annotation, and the managedFields entries of managers
-// that apply manifests. A Plan removes the field from both and writes nothing else. It depends on the object alone, not on a
-// client. If any field would not survive the next apply, there is no plan.
+// that apply manifests. A Plan removes the field from both and writes nothing else. If any field would not survive the next apply, there is no plan.
 package release
 
 import (
@@ -39,7 +38,8 @@ type Plan struct {
 	// Delete are the paths to remove from the manifest: for each of Released the path itself, or the outermost ancestor that
 	// would become empty. An empty value in a YAML manifest is null, and null deletes the field.
 	Delete []fieldpath.Path
-	// Diff are the changes as lines: those with - are removed from a record, those with + are added.
+	// Diff are the changes as lines: those with - are removed from a record, those with + are added. There are none, and nothing to
+	// write, if no manifest declares any of the fields.
 	Diff []string
 
 	fields        ownership.Fields // all fields of the object
@@ -83,9 +83,6 @@ func Of(s source.Subject, fields []string, now time.Time) (Plan, []error) {
 	}
 	return p, p.unsafe()
 }
-
-// Unchanged reports whether there is nothing to write, because no manifest declares any of the fields.
-func (p Plan) Unchanged() bool { return len(p.Diff) == 0 }
 
 func (p *Plan) cutAnnotation() {
 	var cuts []cut

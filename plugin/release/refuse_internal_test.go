@@ -1,10 +1,8 @@
-package release_test
+package release
 
 import (
 	"strings"
 	"testing"
-
-	"github.com/ownership-handoff/handoff/plugin/release"
 )
 
 // TestRefusals tests fields that would not survive the next apply. test/plugin tests fields that the API server requires, and
@@ -86,8 +84,8 @@ func versioned(manager, version string) string {
 func TestHelm4IsReachable(t *testing.T) {
 	o := object{body: `{"spec":{"replicas":3}}`, entries: []string{entry("helm/Apply", `"f:spec":{"f:paused":{},"f:replicas":{}}`)}}
 	p, refusals := planOf(t, o.subject(t), ".spec.replicas")
-	if refusals != nil || release.Texts(p.Released) != ".spec.replicas" {
-		t.Errorf("got %s, %v", release.Texts(p.Released), refusals)
+	if refusals != nil || Texts(p.Released) != ".spec.replicas" {
+		t.Errorf("got %s, %v", Texts(p.Released), refusals)
 	}
 }
 

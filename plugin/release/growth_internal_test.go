@@ -1,4 +1,4 @@
-package release_test
+package release
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/growth"
 	"github.com/ownership-handoff/handoff/internal/race"
-	"github.com/ownership-handoff/handoff/plugin/release"
 )
 
 func TestTimeIsLinearInReleasedFields(t *testing.T) {
@@ -49,12 +48,12 @@ func TestTimeIsLinearInReleasedFields(t *testing.T) {
 }
 
 // everythingOf calls all methods of a plan that the command uses.
-func everythingOf(t *testing.T, plan release.Plan) {
+func everythingOf(t *testing.T, plan Plan) {
 	t.Helper()
-	if _, err := plan.Patch(); err != nil {
+	if _, err := plan.patch(); err != nil {
 		t.Fatal(err)
 	}
-	with, without := plan.Manifests()
+	with, without := plan.manifests()
 	if len(plan.Released) < 1000 || len(plan.Diff) == 0 || len(without) >= len(with) {
 		t.Fatal("nothing was released")
 	}

@@ -1,4 +1,4 @@
-package release_test
+package release
 
 import (
 	"encoding/json"
@@ -9,7 +9,6 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
 	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/plugin/release"
 )
 
 // claimsOf returns the managedFields entries, one line each: manager, operation, set.
@@ -51,7 +50,7 @@ func TestPatchWritesOnlyTheRecords(t *testing.T) {
 	if refusals != nil {
 		t.Fatal(refusals)
 	}
-	patch, err := p.Patch()
+	patch, err := p.patch()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,17 +76,17 @@ func TestSettleReturnsTheAnnotation(t *testing.T) {
 	}{
 		"to its manager": {
 			[]string{entry(client, annotation+","+replicas)},
-			[]string{entry(client, `"f:spec":{"f:paused":{}}`), entry(release.WriterManager+"/Update", bare[1:len(bare)-1])},
+			[]string{entry(client, `"f:spec":{"f:paused":{}}`), entry(WriterManager+"/Update", bare[1:len(bare)-1])},
 			[]string{"kubectl-client-side-apply Update " + strings.TrimSuffix(bare, "}") + `,"f:spec":{"f:paused":{}}}`},
 		},
 		"to a manager that had nothing else": {
 			[]string{entry(client, replicas), entry("kubectl-last-applied/Apply", annotation)},
-			[]string{entry(release.WriterManager+"/Update", bare[1:len(bare)-1])},
+			[]string{entry(WriterManager+"/Update", bare[1:len(bare)-1])},
 			[]string{"kubectl-last-applied Apply " + bare},
 		},
 		"after an interrupted release, to a client-side applier": {
-			[]string{entry(client, replicas), entry(release.WriterManager+"/Update", annotation)},
-			[]string{entry(client, replicas), entry(release.WriterManager+"/Update", bare[1:len(bare)-1])},
+			[]string{entry(client, replicas), entry(WriterManager+"/Update", annotation)},
+			[]string{entry(client, replicas), entry(WriterManager+"/Update", bare[1:len(bare)-1])},
 			[]string{"kubectl-client-side-apply Update " + strings.TrimSuffix(bare, "}") + "," + replicas + "}"},
 		},
 		"not taken over": {[]string{entry(client, annotation)}, []string{entry(client, annotation)}, nil},
@@ -100,7 +99,7 @@ func TestSettleReturnsTheAnnotation(t *testing.T) {
 			}
 			o.entries = c.after
 			after := o.subject(t).Object
-			patch, err := p.Settle(after.Text())
+			patch, err := p.settle(after.Text())
 			if err != nil {
 				t.Fatal(err)
 			}
