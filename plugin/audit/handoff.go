@@ -59,7 +59,7 @@ func (a *auditor) namespaces(one string) error {
 	}
 	if one != "" {
 		if _, err := a.installation.Namespace(a.ctx, one); err != nil && !apierrors.IsForbidden(err) {
-			return source.Advise(err, "")
+			return err
 		}
 		a.addNamespace(one)
 		return nil
@@ -69,7 +69,7 @@ func (a *auditor) namespaces(one string) error {
 	case apierrors.IsForbidden(err):
 		a.report.Gaps = append(a.report.Gaps, "the mode of handoff in the namespaces is unknown; ask for permission to list namespaces")
 	case err != nil:
-		return source.Advise(err, "")
+		return err
 	default:
 		for i := range all {
 			a.addNamespace(all[i].Name)

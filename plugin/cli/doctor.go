@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ownership-handoff/handoff/plugin/doctor"
-	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 func (s *shared) newDoctor() *cobra.Command {
@@ -71,7 +70,7 @@ func (s *shared) doctor(ctx context.Context, inNamespace bool) error {
 	}
 	report, err := doctor.Run(ctx, options)
 	if err != nil {
-		return source.Advise(err, "")
+		return err
 	}
 	err = show(s, "Diagnosis", []any{report}, true, func() error { return report.Table(s.env.IOStreams.Out) })
 	if err != nil {

@@ -72,7 +72,7 @@ func ownerWords() (words []string) {
 func (s *shared) explain(c *cobra.Command, args, owners []string) error {
 	for i, word := range owners {
 		owners[i] = strings.ToLower(word)
-		if err := oneOf(ownerWords())(owners[i]); err != nil {
+		if err := oneOf(owners[i], ownerWords()); err != nil {
 			return usage(c, "invalid owner %q; %w", word, err)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -115,15 +114,20 @@ func (s *shared) setMode(
 	if mode != "" {
 		value = strconv.Quote(string(mode))
 	}
-	patch := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: %s}}}`, ownership.ModeAnnotation, value)
-	done := s.done(operation)
-	switch {
+	done, options := s.done(operation), metav1.PatchOptions{FieldManager: installation.FieldManager}
+	if s.dryRun == "server" {
+		options.DryRun = []string{metav1.DryRunAll}
+	}
+	switch at := []string{"metadata", "annotations", ownership.ModeAnnotation}; {
 	case was == string(mode) && annotated == (mode != ""):
 		done = "unchanged"
+	case s.dryRun == "client" && mode == "":
+		unstructured.RemoveNestedField(o.Object, at...)
 	case s.dryRun == "client":
-		o, err = changed(o, func(text []byte) ([]byte, error) { return jsonpatch.MergePatch(text, patch) })
+		err = unstructured.SetNestedField(o.Object, string(mode), at...)
 	default:
-		o, err = namespaces.Patch(ctx, name, types.MergePatchType, patch, s.patchOptions(installation.FieldManager))
+		patch := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: %s}}}`, ownership.ModeAnnotation, value)
+		o, err = namespaces.Patch(ctx, name, types.MergePatchType, patch, options)
 	}
 	if err == nil {
 		err = s.printObject(o, done)

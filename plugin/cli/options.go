@@ -71,47 +71,28 @@ func (s *shared) configFlag(c *cobra.Command) {
 }
 
 func (s *shared) selectorFlag(c *cobra.Command, of string) {
-	isSelector := func(text string) error {
-		if _, err := labels.Parse(text); err != nil {
-			return fmt.Errorf("%w; use the syntax of kubectl get, such as app=web", err)
-		}
-		return nil
-	}
-	c.Flags().VarP(checked{&s.selector, isSelector}, "selector", "l", "Selector (label query) to filter "+of+" on.")
+	c.Flags().FuncP("selector", "l", "Selector (label query) to filter "+of+" on.", func(text string) error {
+		s.selector = text
+		_, err := labels.Parse(text)
+		return err
+	})
 }
 
 // choiceFlag adds a flag with a few values, of which the first is the default.
 func choiceFlag(c *cobra.Command, value *string, name, usage string, values ...string) {
 	*value = values[0]
-	c.Flags().Var(checked{value, oneOf(values)}, name, usage)
+	c.Flags().Func(name, usage, func(text string) error {
+		*value = text
+		return oneOf(text, values)
+	})
 }
 
-func oneOf(values []string) func(string) error {
-	return func(text string) error {
-		if !slices.Contains(values, text) {
-			return fmt.Errorf("use one of %s", strings.Join(values, ", "))
-		}
-		return nil
+func oneOf(text string, values []string) error {
+	if !slices.Contains(values, text) {
+		return fmt.Errorf("use one of %s", strings.Join(values, ", "))
 	}
+	return nil
 }
-
-// checked is the value of a flag that is checked when it is parsed.
-type checked struct {
-	text  *string
-	check func(string) error
-}
-
-// String implements pflag.Value.
-func (v checked) String() string { return *v.text }
-
-// Set implements pflag.Value.
-func (v checked) Set(text string) error {
-	*v.text = text
-	return v.check(text)
-}
-
-// Type implements pflag.Value.
-func (v checked) Type() string { return "string" }
 
 // objects returns a reader of the objects that the options select, with the configuration of --config or of the installation, which is
 // that of the manifests for objects in files. The gaps say if the configuration is unknown.
@@ -146,10 +127,7 @@ func (s *shared) objects(ctx context.Context) (r source.Reader, in *installation
 // namespace returns the namespace of -n or of the context.
 func (s *shared) namespace() (string, error) {
 	namespace, _, err := s.cluster.ToRawKubeConfigLoader().Namespace()
-	if err != nil {
-		return "", source.Advise(err, "")
-	}
-	return namespace, nil
+	return namespace, err
 }
 
 // installation returns the installation in the cluster, which it reads once.
@@ -161,8 +139,5 @@ func (s *shared) installation(ctx context.Context) (*installation.Installation, 
 	if err == nil {
 		s.installed, err = installation.Of(ctx, restConfig)
 	}
-	if err != nil {
-		return nil, source.Advise(err, "")
-	}
-	return s.installed, nil
+	return s.installed, err
 }

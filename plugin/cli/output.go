@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
@@ -33,7 +32,7 @@ func (s *shared) dataFlag(c *cobra.Command) {
 // writeFlags adds the flags of a command that writes objects: --dry-run, and -o to print the resulting objects.
 func (s *shared) writeFlags(c *cobra.Command) {
 	choiceFlag(c, &s.dryRun, "dry-run",
-		`One of "none", "server" or "client": client only prints the result, server submits the request without storing it.`,
+		`"none" (the default), "server" or "client": client only prints the result, server submits the request without storing it.`,
 		noDryRun, "server", "client")
 	printing := genericclioptions.NewPrintFlags("")
 	printing.OutputFormat = &s.format
@@ -62,29 +61,11 @@ func show[T any](s *shared, kind string, items []T, named bool, forPeople func()
 	if err != nil {
 		return err
 	}
-	o, err := read(text)
-	if err != nil {
+	o := &unstructured.Unstructured{}
+	if err := o.UnmarshalJSON(text); err != nil {
 		return err
 	}
 	return s.printQuoted(o)
-}
-
-func read(text []byte) (*unstructured.Unstructured, error) {
-	o := &unstructured.Unstructured{}
-	err := o.UnmarshalJSON(text)
-	return o, err
-}
-
-// changed returns an object after a change of its JSON.
-func changed(o *unstructured.Unstructured, change func([]byte) ([]byte, error)) (*unstructured.Unstructured, error) {
-	text, err := o.MarshalJSON()
-	if err == nil {
-		text, err = change(text)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return read(text)
 }
 
 // printObject prints an object in the requested format, without the contents of a Secret. Without a format, it prints what was done to
@@ -127,13 +108,4 @@ const noDryRun = "none"
 // done returns an operation, in the past tense, as kubectl prints it with the kind of dry run.
 func (s *shared) done(operation string) string {
 	return operation + map[string]string{"server": " (server dry run)", "client": " (dry run)"}[s.dryRun]
-}
-
-// patchOptions are the options of a write. Like kubectl's own field managers, one of this program counts as imperative.
-func (s *shared) patchOptions(manager string) metav1.PatchOptions {
-	options := metav1.PatchOptions{FieldManager: manager}
-	if s.dryRun == "server" {
-		options.DryRun = []string{metav1.DryRunAll}
-	}
-	return options
 }

@@ -53,7 +53,8 @@ errors, as with kubectl diff.`,
 	flags.BoolVar(&options.ForceConflicts, "force-conflicts", false, "Preview a server-side apply with --force-conflicts.")
 	flags.StringVar(&options.FieldManager, "field-manager", "", "Field manager of the apply; defaults to kubectl's own.")
 	choiceFlag(c, &options.Validate, "validate",
-		`How to handle unknown fields: "strict" (or true), "warn" or "ignore" (or false), as with kubectl apply.`, "strict", "warn", "ignore", "true", "false")
+		`How to handle unknown fields: "strict" (or true, the default), "warn" or "ignore" (or false), as with kubectl apply.`,
+		"strict", "warn", "ignore", "true", "false")
 	s.dataFlag(c)
 	return c
 }

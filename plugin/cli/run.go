@@ -59,6 +59,8 @@ func Run(ctx context.Context, env Environment, args []string) int {
 		return ExitOK
 	case errors.As(err, &code):
 		return int(code)
+	}
+	switch err = source.Advise(err, ""); {
 	case !source.IsUnreachable(err):
 	case command.Flags().Lookup("live") != nil:
 		err = fmt.Errorf("%w, or read the live objects from files with --live", err)

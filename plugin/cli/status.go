@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -16,7 +15,6 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/installation"
-	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 func (s *shared) newStatus() *cobra.Command {
@@ -24,8 +22,7 @@ func (s *shared) newStatus() *cobra.Command {
 		Use:   "status [NAMESPACE...]",
 		Short: "Show where handoff is enabled",
 		Long: `Shows the mode of handoff in namespaces. By default, all namespaces are shown, or the current one to users who cannot
-list them. The mode is that of the namespace's annotation; a value that handoff does not know counts as warn. -o wide also shows
-who set the annotation, and when.
+list them. The mode is that of the namespace's annotation; a value that handoff does not know counts as warn.
 
 A mode that has no effect is marked with the reason: the webhook is not installed or does not answer a dry run, its configuration
 excludes the namespace, or the label ownership-handoff.io/mode, by which the API server selects namespaces, does not follow the
@@ -56,7 +53,7 @@ func (s *shared) status(c *cobra.Command, names []string) error {
 	}
 	found, err := s.findNamespaces(c.Context(), in, names)
 	if err != nil {
-		return source.Advise(err, "")
+		return err
 	}
 	var statuses []modeStatus
 	var notes, gaps []string
@@ -79,11 +76,7 @@ func (s *shared) status(c *cobra.Command, names []string) error {
 			"kubectl handoff doctor shows how to repair them")
 	}
 	err = show(s, "NamespaceStatus", statuses, len(names) == 1, func() error {
-		head := []string{"NAMESPACE", "MODE", "SET BY", "SINCE"}
-		if !s.isWide() {
-			head = head[:2]
-		}
-		if err := s.writeStatuses(statuses, head...); err != nil {
+		if err := s.writeStatuses("NAMESPACE", statuses); err != nil {
 			return err
 		}
 		s.report("note: ", notes...)
@@ -133,9 +126,6 @@ type modeStatus struct {
 	installation.Answer
 	// Annotation is the quoted value of the annotation if it is not a known mode.
 	Annotation string `json:"annotation,omitempty"`
-	// By and Since are the manager and the time of the annotation's managedFields entry.
-	By    string `json:"by,omitempty"`
-	Since string `json:"since,omitempty"`
 	// Label is the value of the label of the same key. StaleLabel reports whether the API server selects namespaces by that label,
 	// and it does not follow the annotation.
 	Label      *string `json:"label,omitempty"`
@@ -151,9 +141,6 @@ func statusOf(o *corev1.Namespace, answer installation.Answer, in *installation.
 	}
 	if answer.Text != nil {
 		s.Annotation = strconv.Quote(*answer.Text)
-	}
-	if entries := installation.Managers(o, "metadata", "annotations", ownership.ModeAnnotation); len(entries) > 0 {
-		s.By, s.Since = entries[0].Manager, entries[0].Time
 	}
 	return s
 }
@@ -176,12 +163,12 @@ func (s *modeStatus) text() string {
 	return strings.TrimSuffix(string(s.Set)+" ("+strings.Join(problems, ", ")+")", " ()")
 }
 
-func (s *shared) writeStatuses(statuses []modeStatus, head ...string) error {
+func (s *shared) writeStatuses(of string, statuses []modeStatus) error {
 	rows := make([][]string, len(statuses))
 	for i, status := range statuses {
-		rows[i] = []string{status.Namespace, status.text(), cmp.Or(status.By, "<none>"), cmp.Or(status.Since, "<none>")}[:len(head)]
+		rows[i] = []string{status.Namespace, status.text()}
 	}
-	return table.Write(s.env.IOStreams.Out, head, rows)
+	return table.Write(s.env.IOStreams.Out, []string{of, "MODE"}, rows)
 }
 
 // writeOutside writes the objects outside namespaces that have the mode label, if there are any.
@@ -200,5 +187,5 @@ func (s *shared) writeOutside(ctx context.Context, in *installation.Installation
 	if err := table.Lines(s.env.IOStreams.Out, ""); err != nil {
 		return err
 	}
-	return s.writeStatuses(statuses, "OBJECT", "MODE")
+	return s.writeStatuses("OBJECT", statuses)
 }

@@ -12,8 +12,12 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Advise returns the error of a request as one line, with a remedy; namespace is that of the request, or "".
+// Advise returns the error of a request as one line, with a remedy, unless it has one; namespace is that of the request, or "".
 func Advise(err error, namespace string) error {
+	var advised wrapped
+	if errors.As(err, &advised) {
+		return err
+	}
 	line := strings.Join(strings.Fields(err.Error()), " ")
 	advice := ""
 	var unreachable *url.Error
