@@ -139,7 +139,7 @@ func explainAll(
 		if err != nil {
 			gaps = append(gaps, err.Error())
 		} else if field != "" {
-			explained, err = explained.Find(field)
+			explained, _, err = explained.Find(field)
 		}
 		if err != nil {
 			first = cmp.Or(first, err)

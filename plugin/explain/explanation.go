@@ -81,13 +81,11 @@ func (e *Explanation) declared(f *ownership.Field) string {
 		return e.Subject.Show(f.Path, f.DeclaredValue)
 	case f.Declared == ownership.Sets, e.applied(f).Manager != "":
 		return "yes"
-	case e.mayHaveLost(f):
+	case e.mayHaveLost(f), !e.recorded && slices.ContainsFunc(f.Entries, e.Subject.Context.Managers.IsApplier):
 		return "?"
+	default:
+		return "no"
 	}
-	if !e.recorded && slices.ContainsFunc(f.Entries, e.Subject.Context.Managers.IsApplier) {
-		return "?"
-	}
-	return "no"
 }
 
 // applied returns the entry of a manager that has applied a field server-side, the zero Entry if there is none.

@@ -48,7 +48,7 @@ func TestSentences(t *testing.T) {
 	}{
 		"an autoscaler that has not scaled yet": {
 			autoscaled(subject(t, lastApplied, `{"replicas":3}`, clientSide, entry("kubectl-client-side-apply", "Update", "", "replicas"))),
-			"spec.replicas", "`.spec.replicas` is 3: an apply of the manifest (`kubectl-client-side-apply`) set it at 2026-01-02T03:04:05Z, " +
+			"spec.replicas", "`.spec.replicas` is 3: the manifest set it (`kubectl-client-side-apply`) at 2026-01-02T03:04:05Z, " +
 				"but HorizontalPodAutoscaler `web` owns it; the last-applied manifest sets the same value; an apply without the field would delete it (handoff: keeps 3)",
 		},
 		"a user who scaled a field that an autoscaler owns": {
@@ -58,7 +58,7 @@ func TestSentences(t *testing.T) {
 		},
 		"an autoscaler that owns a field without a manager": {
 			autoscaled(subject(t, lastApplied, `{"replicas":9}`, clientSide)),
-			"spec.replicas", "`.spec.replicas` is 9: HorizontalPodAutoscaler `web` owns it, but has not set it yet; " +
+			"spec.replicas", "`.spec.replicas` is 9: HorizontalPodAutoscaler `web` owns it, and who set it last is not recorded; " +
 				"the last-applied manifest sets 3; an apply would set 3 (handoff: keeps 9)",
 		},
 		"an autoscaler that the configuration lists": {
@@ -108,7 +108,7 @@ func TestSentences(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			found, err := explained.Find(test.field)
+			found, _, err := explained.Find(test.field)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,7 +170,7 @@ func TestFind(t *testing.T) {
 		`.spec.containers[name="app"].imagine`: ``,
 		`.spec.container`:                      ``,
 	} {
-		found, err := explained.Find(text)
+		found, _, err := explained.Find(text)
 		got := make([]string, 0, len(found.Fields))
 		for _, f := range found.Fields {
 			got = append(got, explain.Text(f.Path))

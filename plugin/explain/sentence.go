@@ -53,40 +53,50 @@ func (e Explanation) sentence(fold *ownership.Fold) []string {
 	return clauses
 }
 
-// who returns who set a field, and how.
+// who returns who set a field last, how and when, and the scaler that owns the field if it did not set it.
 func (e Explanation) who(f *ownership.Field, it string) string {
-	by, how, when, since := f.Owner.By, "", "", f.Since
+	setter, name, since, how, owner := f.Owner.Kind, f.Owner.By, f.Since, "", ""
+	var last ownership.Entry
 	if len(f.Entries) > 0 {
-		if last := f.Entries[0]; last.Subresource != "" {
-			when = " through /" + last.Subresource
-		} else if f.Owner.Kind == ownership.Autoscaler { // which did not set it
-			since = last.Time
+		last = f.Entries[0]
+	}
+	if kind, of, ok := strings.Cut(name, "/"); ok && setter == ownership.Autoscaler {
+		scaler := fmt.Sprintf("%s %#q", kind, of)
+		switch {
+		case e.Subject.Scaled != "" && isUnset(last):
+			return scaler + " owns " + it + ", and last scaled the object at " + e.Subject.Scaled
+		case isUnset(last):
+			return scaler + " owns " + it + ", and who set it last is not recorded"
+		case e.Subject.Context.Managers.IsApplier(last):
+			setter = ownership.Manifest
+		case e.Subject.Context.Managers.IsImperative(last):
+			setter = ownership.Imperative
+		case last.Subresource == "":
+			setter = ownership.Other
+		default:
+			return scaler + " set " + it + through(last, since)
 		}
+		name, since, owner = last.Manager, last.Time, ", but "+scaler+" owns "+it
 	}
-	if since != "" {
-		when += " at " + since
-	}
-	switch f.Owner.Kind {
+	by := fmt.Sprintf("%#q", name)
+	switch setter {
 	case ownership.Autoscaler:
-		if kind, name, ok := strings.Cut(by, "/"); ok {
-			return e.whoScales(f, kind, fmt.Sprintf("%s %#q", kind, name), it, when)
-		}
-		by = fmt.Sprintf("the autoscaler %#q", by)
+		by = "the autoscaler " + by
 	case ownership.Controller:
-		by = fmt.Sprintf("the controller %#q", by)
+		by = "the controller " + by
 		switch {
 		case f.Owner.Rule == ownership.ControllerFieldsAnnotation:
-			when += ", and owns it by the annotation controller-fields"
+			owner = ", and owns it by the annotation controller-fields"
 		case f.Owner.Rule != "":
-			when += fmt.Sprintf(", and owns it by rule %#q", f.Owner.Rule)
+			owner = fmt.Sprintf(", and owns it by rule %#q", f.Owner.Rule)
 		}
 	case ownership.Imperative:
-		by, how = "a user", imperatively(by)
+		by, how = "a user", " with an imperative command ("+by+")"
 	case ownership.Other:
-		by = fmt.Sprintf("%#q, a manager that the configuration does not list,", by)
+		by += ", a manager that the configuration does not list,"
 	case ownership.Manifest:
-		if by != "" {
-			how = fmt.Sprintf(" (%#q)", by)
+		if name != "" {
+			how = " (" + by + ")"
 		}
 		by = "the manifest"
 	case ownership.Unknown:
@@ -94,36 +104,21 @@ func (e Explanation) who(f *ownership.Field, it string) string {
 	default:
 		return "the API server set " + it + " by default"
 	}
-	return by + " set " + it + how + when
+	return by + " set " + it + how + through(last, since) + owner
 }
 
-func imperatively(manager string) string {
-	return fmt.Sprintf(" with an imperative command (%#q)", manager)
-}
+// isUnset reports whether an entry does not show who set a field that a scaler owns.
+func isUnset(last ownership.Entry) bool { return last.Manager == "" || last.Manager == HandoverManager }
 
-// whoScales returns who last set a field that a scaler of a kind owns.
-func (e Explanation) whoScales(f *ownership.Field, kind, scaler, it, when string) string {
-	if len(f.Entries) == 0 || f.Entries[0].Manager == HandoverManager {
-		last := "and who set it last is not recorded"
-		switch {
-		case e.Subject.Scaled != "":
-			last = "and last scaled the object at " + e.Subject.Scaled
-		case kind == "HorizontalPodAutoscaler": // whose status would say so
-			last = "but has not set it yet"
-		}
-		return scaler + " owns " + it + ", " + last
+// through returns through which subresource, and when, a field was set.
+func through(last ownership.Entry, since string) (text string) {
+	if last.Subresource != "" {
+		text = " through /" + last.Subresource
 	}
-	last := f.Entries[0]
-	by, how := fmt.Sprintf("%#q", last.Manager), ""
-	switch {
-	case e.Subject.Context.Managers.IsApplier(last):
-		by = "an apply of the manifest (" + by + ")"
-	case e.Subject.Context.Managers.IsImperative(last):
-		by, how = "a user", imperatively(last.Manager)
-	case last.Subresource != "":
-		return scaler + " set " + it + when
+	if since != "" {
+		text += " at " + since
 	}
-	return by + " set " + it + how + when + ", but " + scaler + " owns " + it
+	return text
 }
 
 // withoutField begins the sentences about an apply of a manifest without the field.

@@ -112,7 +112,7 @@ func named(e explain.Explanation, live *jsontree.Node, field string) ([]fieldpat
 			}
 		}
 	}
-	paths, err := e.Named(field)
+	_, paths, err := e.Find(field)
 	for _, path := range paths {
 		if err := errors.Join(refuseIdentity(e.Subject, path), refuse(e.Subject, live, path)); err != nil {
 			return nil, err

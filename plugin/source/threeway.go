@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 
-	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/mergepatch"
@@ -12,6 +11,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/ownership-handoff/handoff/merge/schema"
+	"github.com/ownership-handoff/handoff/merge/threeway"
 )
 
 // ApplyPatch returns the patch that kubectl apply sends (k8s.io/kubectl/pkg/cmd/apply/patcher.go), and its type. It is {} if the apply
@@ -34,16 +34,8 @@ func (s Subject) ApplyPatch(base, manifest, live []byte) (patch []byte, kind typ
 }
 
 // ThreeWay returns the live object after kubectl apply.
-func (s Subject) ThreeWay(base, manifest, live []byte) (merged []byte, err error) {
-	patch, kind, err := s.ApplyPatch(base, manifest, live)
-	if err != nil {
-		return nil, err
-	}
-	if object, _ := scheme.Scheme.New(s.Kind); kind == types.StrategicMergePatchType {
-		merged, err = strategicpatch.StrategicMergePatch(live, patch, object)
-	} else {
-		merged, err = jsonpatchv4.MergePatch(live, patch)
-	}
+func (s Subject) ThreeWay(base, manifest, live []byte) ([]byte, error) {
+	merged, err := threeway.Merge(base, manifest, live, s.Schema(), threeway.Options{})
 	return merged, s.mergeError(err)
 }
 

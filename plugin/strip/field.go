@@ -8,7 +8,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
-	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/manifest"
@@ -56,7 +55,7 @@ func (f *Field) keep(s source.Subject, reason string) {
 // record is what is known about the manifest that an object was last applied from, which determines the fields that the next
 // apply deletes.
 type record struct {
-	subject source.Subject
+	explained explain.Explanation
 	// annotation is the last-applied configuration, nil without one.
 	annotation *jsontree.Node
 	// elsewhere is a client that records its manifest elsewhere, or "".
@@ -65,15 +64,15 @@ type record struct {
 	otherVersion bool
 }
 
-func recordOf(s source.Subject) (record, error) {
-	r := record{subject: s}
+func recordOf(explained explain.Explanation) record {
+	r, s := record{explained: explained}, explained.Subject
 	text, annotated := s.Object.LastApplied()
 	if annotated {
 		r.annotation = jsontree.Valid([]byte(text))
 	}
 	release := ownership.HelmReleasePath()
 	hasRelease := s.Object.Value(release) != nil
-	entries, err := s.Object.Entries()
+	entries, _ := s.Object.Entries() // which explain has read
 	for _, e := range entries {
 		if e.Operation == ownership.OperationApply && e.Contains(release) {
 			hasRelease = false // Helm 4
@@ -89,28 +88,29 @@ func recordOf(s source.Subject) (record, error) {
 	if r.elsewhere == "" && hasRelease {
 		r.elsewhere = "helm"
 	}
-	return r, err
+	return r
 }
 
-// fields returns the fields of a manifest that autoscalers and controllers own.
-func (r record) fields(o manifest.Object) (fields []Field, err error) {
-	owned, err := r.subject.Context.Fields(r.subject.Object)
-	for i := range owned {
-		f := &owned[i]
-		if f.Value == nil || isIdentity(f.Path) || *f.Path[0].FieldName == "status" || r.subject.Nameless(f.Path) || !r.keeps(f) {
+// fields returns the fields of a manifest that the webhook keeps, whatever the manifest sets.
+func (r record) fields(o manifest.Object) (fields []Field) {
+	s := r.explained.Subject
+	for i := range r.explained.Fields {
+		f := &r.explained.Fields[i]
+		if isIdentity(f.Path) || *f.Path[0].FieldName == "status" || s.Context.Managers.IsEditable(f.Path, f.Owner) ||
+			!r.explained.Keeps(f, ownership.Sets, f.Declared) {
 			continue
 		}
-		for _, path := range []fieldpath.Path{f.Path, ownership.StringData(r.subject.Kind.GroupKind(), f.Path)} {
+		for _, path := range []fieldpath.Path{f.Path, ownership.StringData(s.Kind.GroupKind(), f.Path)} {
 			field := Field{
 				Path: explain.Text(f.Path), Action: Dropped, Owner: f.Owner.Kind.String(), By: f.Owner.By,
-				Live: r.subject.Visible(f.Path, f.Value), path: f.Path, live: f.Value, at: o.Nearest(path),
+				Live: s.Visible(f.Path, f.Value), path: f.Path, live: f.Value, at: o.Nearest(path),
 			}
 			switch {
 			case path == nil:
 				continue
 			case len(field.at.Path) == len(path):
 				if reason := r.deletes(f, path); reason != "" {
-					field.keep(r.subject, reason)
+					field.keep(s, reason)
 				}
 			case field.at.IsNull():
 				field.Action = Left
@@ -121,12 +121,13 @@ func (r record) fields(o manifest.Object) (fields []Field, err error) {
 			fields = append(fields, field)
 		}
 	}
-	return fields, err
+	return fields
 }
 
 // deletes returns why the next apply would delete a field that the manifest no longer sets, with a remedy, or "".
 func (r record) deletes(f *ownership.Field, written fieldpath.Path) (why string) {
-	isOther := func(e ownership.Entry) bool { return !r.subject.Context.Managers.IsApplier(e) }
+	s := r.explained.Subject
+	isOther := func(e ownership.Entry) bool { return !s.Context.Managers.IsApplier(e) }
 	switch {
 	case r.elsewhere != "":
 		return fmt.Sprintf("the record of %s, which is not in the object, can contain it", r.elsewhere)
@@ -137,14 +138,7 @@ func (r record) deletes(f *ownership.Field, written fieldpath.Path) (why string)
 	default:
 		return ""
 	}
-	return fmt.Sprintf("%s; to drop it in the future: kubectl handoff release %s '%s'%s", why, r.subject, explain.Text(f.Path), r.subject.In())
-}
-
-// keeps reports whether the webhook keeps a field that a manifest sets, whatever it sets. A field with an unknown owner is not kept.
-func (r record) keeps(f *ownership.Field) bool {
-	declared := ownership.Declared{Manifest: ownership.Sets, Base: f.Declared}
-	return f.Owner.Kind != ownership.Unknown && !r.subject.Context.Managers.IsEditable(f.Path, f.Owner) &&
-		merge.LookupApply(f.Owner.Kind, declared, r.subject.Kind.GroupKind(), f.Path, r.subject.Context.IsScale(f.Path)).Verdict == merge.Keep
+	return fmt.Sprintf("%s; to drop it in the future: kubectl handoff release %s '%s'%s", why, s, explain.Text(f.Path), s.In())
 }
 
 // isIdentity reports whether a field identifies the list element that it is in, or is in an element without identity. Without

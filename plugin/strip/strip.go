@@ -18,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/internal/table"
-	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/manifest"
 	"github.com/ownership-handoff/handoff/plugin/source"
@@ -101,17 +100,16 @@ func (s *Stripper) plan(ctx context.Context, o *Object, from manifest.Object, id
 	case !exists:
 		s.Missing = append(s.Missing, id.String())
 		return nil, nil
-	case len(subject.Gaps) > 0:
+	}
+	explained, err := explain.Of(subject)
+	if err != nil {
+		subject.Gaps = append(subject.Gaps, err.Error())
+	}
+	if len(subject.Gaps) > 0 {
 		return nil, errors.New(strings.TrimPrefix(subject.Gaps[0], subject.String()+": "))
 	}
-	o.subject = subject
-	r, err := recordOf(subject)
-	if err == nil {
-		o.Fields, err = r.fields(from)
-	}
-	if err != nil {
-		return nil, recordError(subject, err)
-	}
+	r := recordOf(explained)
+	o.subject, o.Fields = subject, r.fields(from)
 	dropped, wide := o.drops()
 	for i, f := range dropped {
 		if parent := wide[i].Path; r.annotation.Find(parent) != nil {
@@ -140,16 +138,6 @@ func (o *Object) drops() (dropped []*Field, wide []*manifest.Place) {
 		}
 	}
 	return dropped, manifest.Widen(wide)
-}
-
-// recordError returns the error of an unreadable record, without the details of a Secret's, which can quote its contents.
-func recordError(s source.Subject, err error) error {
-	for _, record := range []error{ownership.ErrManagedFields, ownership.ErrLastApplied} {
-		if s.IsSecret() && errors.Is(err, record) {
-			err = record
-		}
-	}
-	return fmt.Errorf("%w; apply the object again to rewrite it", err)
 }
 
 // Lines returns what happened to the fields, one line each.
