@@ -66,26 +66,27 @@ type Decider struct {
 func (d Decider) Decide(w ownership.Write) (Outcome, error) {
 	meter := w.Meter
 	w.Incoming, w.Meter = w.Incoming.Sharing(w.Live), nil
-	path, scaler := d.Cluster.ScalePath(w.Kind.Group, w.Kind.Version, w.Kind.Kind), ownership.Scaler{}
-	if path != nil {
-		scaler = d.Cluster.Scaler(w.Namespace, w.Kind.Group, w.Kind.Kind, w.Name)
+	if w.Scale = d.Cluster.ScalePath(w.Kind.Group, w.Kind.Version, w.Kind.Kind); w.Scale != nil {
+		w.Scaler = d.Cluster.Scaler(w.Namespace, w.Kind.Group, w.Kind.Kind, w.Name)
 	}
 	creates := !w.Live.Present()
-	if creates && scaler.Name == "" && !d.Rules.Remember() {
+	if creates && w.Scaler.Name == "" && !d.Rules.Remember() {
 		return Outcome{}, nil
 	}
-	invalid, err := d.complete(&w)
+	var invalid error
+	w.Managers, invalid = d.managersFor(w)
+	err := w.Read()
 	if err != nil || w.Sender.Writer == ownership.OtherWriter || creates && w.Sender.Writer != ownership.Applier {
 		return Outcome{InvalidPaths: invalid}, err // rows 9 and 10: nothing to do
 	}
-	context := contextOf(w, path, scaler)
-	scale, err := decideScale(w, context, scaler)
-	if err != nil || creates && len(scale) == 0 && !d.Rules.Remember() {
+	w.Autoscaler = autoscalerOf(w)
+	scaled, err := decideScale(w)
+	if err != nil || creates && len(scaled) == 0 && !d.Rules.Remember() {
 		return Outcome{InvalidPaths: invalid}, err
 	}
-	out, err := decideFields(w, context, scale, meter)
+	out, err := decideFields(w, scaled, meter)
 	if skipped := err; skipped != nil { // carry out the decision on the scale field only
-		out, err = rewrite(w, scale)
+		out, err = rewrite(w, scaled)
 		out.Skipped = skipped
 	}
 	if errors.Is(invalid, ErrPanic) { // all rules are ignored
@@ -93,23 +94,6 @@ func (d Decider) Decide(w ownership.Write) (Outcome, error) {
 	}
 	out.InvalidPaths, out.Skipped = invalid, cmp.Or(out.Skipped, w.Manifests.Unread)
 	return out, err
-}
-
-// complete reads the managedFields, the sender and the manifests of a write. invalid is the error about the rules that are ignored.
-func (d Decider) complete(w *ownership.Write) (invalid, err error) {
-	w.Managers, invalid = d.managersFor(*w)
-	if w.LiveEntries, err = w.Live.Entries(); err != nil {
-		return invalid, fmt.Errorf("oldObject: %w", err)
-	}
-	w.LiveEntries = managedfields.Joined(w.LiveEntries)
-	if w.IncomingEntries, err = w.Incoming.Entries(); err != nil {
-		return invalid, fmt.Errorf("object: %w", err)
-	}
-	w.Sender = w.SentBy(w.FieldManager)
-	if w.Sender.Writer == ownership.Applier {
-		w.Manifests = w.Managers.ManifestsOf(w.Sender, w.Live, w.Incoming, w.LiveEntries)
-	}
-	return invalid, nil
 }
 
 // managersFor returns the field managers for the object of a write, with its rules and its scale field. invalid is the error about the
@@ -122,31 +106,32 @@ func (d Decider) managersFor(w ownership.Write) (managers ownership.Managers, in
 		}
 		return d.Cluster.ScalePath(gv.Group, gv.Version, w.Kind.Kind)
 	}
+	all := d.Managers
+	all.Readable = w.Scaler.Readable
 	defer func() {
 		if p := recover(); p != nil {
-			managers, invalid = d.Managers.WithRules(ownership.ObjectRules{}, scale, w.Live, w.Incoming), ErrPanic
+			managers, invalid = all.WithRules(ownership.ObjectRules{}, scale, w.Live, w.Incoming), ErrPanic
 		}
 	}()
 	rules, invalid := d.Rules.For(w.Kind.GroupKind(), w.Namespace, w.Incoming)
-	return d.Managers.WithRules(rules, scale, w.Live, w.Incoming), invalid
+	return all.WithRules(rules, scale, w.Live, w.Incoming), invalid
 }
 
-// contextOf returns what is known of the object of a write. A node group has a scaler without a reference. The incoming object decides
-// as well: a manifest that removes the annotations takes the scale field back, and one that adds them can still set it.
-func contextOf(w ownership.Write, path fieldpath.Path, scaler ownership.Scaler) ownership.ObjectContext {
-	context := ownership.ObjectContext{Managers: w.Managers, Scale: path, Autoscaler: scaler.Owner(path, w.Live, w.LiveEntries, w.Managers)}
-	context.Managers.Readable = scaler.Readable
+// autoscalerOf returns the name of the autoscaler of the object of a write, empty if there is none. A node group has a scaler without a
+// reference. The incoming object decides as well: a manifest that removes the annotations takes the scale field back, and one that adds
+// them can still set it.
+func autoscalerOf(w ownership.Write) string {
 	kind := w.Kind.GroupKind()
-	if scaler.Name == "" && scale.NodeGroupScaler(kind, w.Incoming.At()) != "" {
-		context.Autoscaler = scale.NodeGroupScaler(kind, w.Live.At())
+	if w.Scaler.Name == "" && scale.NodeGroupScaler(kind, w.Incoming.At()) != "" {
+		return scale.NodeGroupScaler(kind, w.Live.At())
 	}
-	return context
+	return w.Scaler.Owner(w.Scale, w.Live, w.LiveEntries, w.Managers)
 }
 
 // decideScale decides on the scale field. It returns at most one change, and ErrNotAnInteger unless the values are valid replicas, so that
 // warnings and Events quote nothing but numbers.
-func decideScale(w ownership.Write, context ownership.ObjectContext, scaler ownership.Scaler) ([]*Change, error) {
-	facts, ok := scaleChange(w, context, scaler)
+func decideScale(w ownership.Write) ([]*Change, error) {
+	facts, ok := scaleChange(w)
 	if !ok {
 		return nil, nil
 	}
@@ -166,17 +151,17 @@ func decideScale(w ownership.Write, context ownership.ObjectContext, scaler owne
 }
 
 // scaleChange returns the facts about the scale field; ok is false if there is nothing to decide.
-func scaleChange(w ownership.Write, context ownership.ObjectContext, scaler ownership.Scaler) (c Change, ok bool) {
+func scaleChange(w ownership.Write) (c Change, ok bool) {
 	if !w.Live.Present() {
-		return startOf(w, context.Scale, scaler)
+		return startOf(w)
 	}
-	field, ok := context.ScaleField(w, scaler)
+	field, ok := w.ScaleField()
 	before, err := replicas(field.Live)
 	isOne, wasMore := string(field.Incoming) == "1", err == nil && before > 1
 	unsent, unrecorded := w.DryRun && w.Manifests.Unsent(), w.Sender.Writer == ownership.Applier && !w.Manifests.Recorded
 	return Change{
 		Field: field, Writer: w.Sender.Writer,
-		OffAtZero: scaler.OffAtZero && field.Owner.Kind == ownership.Autoscaler && string(field.Live) == "0",
+		OffAtZero: w.Scaler.OffAtZero && field.Owner.Kind == ownership.Autoscaler && string(field.Live) == "0",
 		ToOne:     unrecorded && isOne && wasMore, Unsent: unsent && isOne && wasMore,
 		Unrecorded: isOne && (unsent || unrecorded && !w.Sender.ServerSide()),
 	}, ok
@@ -184,14 +169,14 @@ func scaleChange(w ownership.Write, context ownership.ObjectContext, scaler owne
 
 // startOf is row 12: if an apply creates a workload that an autoscaler already targets, as after a deletion, the workload starts with
 // the autoscaler's desired replicas instead of the manifest's. A manifest that sets 0 replicas is left alone.
-func startOf(w ownership.Write, path fieldpath.Path, scaler ownership.Scaler) (c Change, ok bool) {
-	incoming := w.Incoming.Value(path)
+func startOf(w ownership.Write) (c Change, ok bool) {
+	incoming := w.Incoming.Value(w.Scale)
 	now, _ := replicas(incoming)
 	return Change{Starts: true, Writer: w.Sender.Writer, Field: ownership.ContestedField{
-		Path: path, Scale: true, Live: strconv.AppendInt(nil, scaler.Desired, 10), Incoming: incoming,
-		Owner:    ownership.FieldOwner{Kind: ownership.Autoscaler, By: scaler.Name},
-		Declared: ownership.Declared{Manifest: w.Manifests.On(path).Manifest},
-	}}, scaler.Desired > now && string(incoming) != "0"
+		Path: w.Scale, Scale: true, Live: strconv.AppendInt(nil, w.Scaler.Desired, 10), Incoming: incoming,
+		Owner:    ownership.FieldOwner{Kind: ownership.Autoscaler, By: w.Scaler.Name},
+		Declared: ownership.Declared{Manifest: w.Declared(w.Scale).Manifest},
+	}}, w.Scaler.Desired > now && string(incoming) != "0"
 }
 
 // replicas parses a number of replicas, a nonnegative int32 (k8s.io/api/autoscaling/v1, ScaleSpec). The error is ErrNotAnInteger.
@@ -203,10 +188,8 @@ func replicas(text []byte) (int64, error) {
 	return int64(n), nil
 }
 
-// decideFields decides on the other fields, and carries out all decisions. scale is the decision on the scale field.
-func decideFields(
-	w ownership.Write, context ownership.ObjectContext, scale []*Change, meter ownership.Meter,
-) (out Outcome, err error) {
+// decideFields decides on the other fields, and carries out all decisions. scaled is the decision on the scale field.
+func decideFields(w ownership.Write, scaled []*Change, meter ownership.Meter) (out Outcome, err error) {
 	w.Limit(meter)
 	defer func() {
 		w.Limit(nil)
@@ -218,17 +201,17 @@ func decideFields(
 		}
 	}()
 	if w.Sender.Writer != ownership.Applier {
-		return rewrite(w, scale)
+		return rewrite(w, scaled)
 	}
-	fields, err := context.ContestedFields(w)
+	fields, err := w.ContestedFields()
 	if err != nil {
 		return out, err
 	}
-	recorded, isRecorded, err := record(w, context)
+	recorded, isRecorded, err := record(w)
 	if err != nil {
 		return out, err
 	}
-	changes := slices.Clone(scale)
+	changes := slices.Clone(scaled)
 	for _, field := range fields {
 		field.Editable = field.Editable && isRecorded
 		if c := changeOf(field, w.Sender.Writer); c.Decision.Verdict == Keep {
@@ -238,15 +221,15 @@ func decideFields(
 	if out, err = rewrite(w, slices.Concat(changes, stale(w), recorded)); err != nil {
 		return out, err
 	}
-	removed, err := removedBy(w, context, out.Changes)
+	removed, err := removedBy(w, out.Changes)
 	out.Changes = append(out.Changes, removed...)
 	return out, err
 }
 
 // record returns the change of ownership.AppliedAnnotation, none if the write needs none. isRecorded reports whether it then has the values
 // that the manifest sets.
-func record(w ownership.Write, context ownership.ObjectContext) (changes []*Change, isRecorded bool, err error) {
-	text, changed, err := context.AppliedValues(w)
+func record(w ownership.Write) (changes []*Change, isRecorded bool, err error) {
+	text, changed, err := w.AppliedValues()
 	isRecorded = string(text) != ownership.NothingApplied
 	if err != nil || !changed {
 		return nil, isRecorded, err
@@ -257,7 +240,7 @@ func record(w ownership.Write, context ownership.ObjectContext) (changes []*Chan
 }
 
 // removedBy returns the values of other managers that the write removes, other than those that are kept or reported already.
-func removedBy(w ownership.Write, context ownership.ObjectContext, decided []*Change) (removed []*Change, err error) {
+func removedBy(w ownership.Write, decided []*Change) (removed []*Change, err error) {
 	paths := func(yield func(fieldpath.Path) bool) {
 		for _, c := range decided {
 			if !yield(c.Field.Path) {
@@ -265,7 +248,7 @@ func removedBy(w ownership.Write, context ownership.ObjectContext, decided []*Ch
 			}
 		}
 	}
-	fields, err := context.RemovedFields(w, paths)
+	fields, err := w.RemovedFields(paths)
 	for _, field := range fields {
 		if c := changeOf(field, w.Sender.Writer); c.Decision.Verdict == Removed {
 			removed = append(removed, c)

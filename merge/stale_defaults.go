@@ -11,7 +11,7 @@ import (
 // has declared is not cleared: the API server rejects the write. Nor is one that the write itself has changed.
 func stale(w ownership.Write) (found []*Change) {
 	for _, c := range apitypes.Contradictions(w.Kind.GroupKind(), w.Live.At(), w.Incoming.At()) {
-		if w.Manifests.On(c.Choice).Manifest != ownership.Sets || !w.Manifests.Defaulted(c.Member, w.LiveEntries) {
+		if w.Declared(c.Choice).Manifest != ownership.Sets || !w.Defaulted(c.Member) {
 			continue
 		}
 		facts := Change{Field: ownership.ContestedField{Path: c.Member}, Writer: w.Sender.Writer, Choice: c.By}

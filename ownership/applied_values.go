@@ -32,10 +32,10 @@ type appliedValues struct {
 
 // appliedValues returns what live has recorded. An annotation that any manager has written does not count: kubectl rollout undo brings
 // back an old one, and a manifest can contain an exported one.
-func (c ObjectContext) appliedValues(w Write) (a appliedValues) {
+func (w Write) appliedValues() (a appliedValues) {
 	a.manager = w.Sender.Entry.Manager
 	text, ok := w.Live.annotation(AppliedAnnotation).Bytes()
-	if !ok || len(text) > maxApplied || !c.Managers.rules.remember() || len(managedfields.For(w.LiveEntries, AppliedPath())) > 0 {
+	if !ok || len(text) > maxApplied || !w.Managers.rules.remember() || len(managedfields.For(w.LiveEntries, AppliedPath())) > 0 {
 		return a
 	}
 	if json.Unmarshal(text, &a.hashes) != nil {
@@ -82,12 +82,12 @@ const NothingApplied = "{}"
 
 // AppliedValues returns the value that AppliedAnnotation must have after an applier's write; changed is false if the incoming object has
 // it, and no manager manages the annotation. The time is linear in the size of the objects. The error is ErrManagedFields.
-func (c ObjectContext) AppliedValues(w Write) (text []byte, changed bool, err error) {
-	rules := c.Managers.rules
+func (w Write) AppliedValues() (text []byte, changed bool, err error) {
+	rules := w.Managers.rules
 	if !rules.remember() {
 		return nil, false, nil
 	}
-	s := newSearch(c, w)
+	s := newSearch(w)
 	matcher := rules.matcher(w.Meter, (*Rule).remembers)
 	for _, e := range slices.Concat(w.LiveEntries, w.IncomingEntries) {
 		if err := s.addMatching(e, matcher, addWanted, s.addAtomic); err != nil {
@@ -133,7 +133,7 @@ func (s *search) setsNow(n *fieldtree.Node, path fieldpath.Path) bool {
 	if in := s.inside[n]; in != nil {
 		return !in.unmatched && s.declared(n, path).Manifest == Sets
 	}
-	unrecorded := !m.Recorded && !m.sender.ServerSide() && m.sender.Entry.Contains(path)
+	unrecorded := !m.Recorded && !s.write.Sender.ServerSide() && s.write.Sender.Entry.Contains(path)
 	return s.inIncoming.Of(n) != nil && (unrecorded || s.declared(n, path).Manifest == Sets)
 }
 

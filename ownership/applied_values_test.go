@@ -30,7 +30,7 @@ type sizes struct {
 	removes            bool     // so does the incoming object
 }
 
-func (s sizes) write(t *testing.T) (ownership.Write, ownership.ObjectContext) {
+func (s sizes) write(t *testing.T) ownership.Write {
 	t.Helper()
 	fields, err := ownership.ParseControllerFields(sizePath)
 	if err != nil {
@@ -77,22 +77,22 @@ func (s sizes) write(t *testing.T) (ownership.Write, ownership.ObjectContext) {
 	}
 	managers := ownership.Managers{Appliers: []string{applier}, Imperative: []string{"kubectl-*"}}.WithRules(rules, nil)
 	w := ownership.Write{
-		Kind: kind, Managers: managers, Live: of(s.live, declares(s.base), s.entries...), Incoming: of(incoming, manifest), LiveEntries: entries(t, s.entries...),
+		Kind: kind, ObjectContext: ownership.ObjectContext{Managers: managers}, Live: of(s.live, declares(s.base), s.entries...), Incoming: of(incoming, manifest), LiveEntries: entries(t, s.entries...),
 		IncomingEntries: entries(t, entry(applier, "Update", late, strings.Replace(ownsSize, "{", "{"+ownsLastApplied[1:len(ownsLastApplied)-1]+",", 1), "")),
 	}
 	if s.base == "" {
 		w.IncomingEntries = entries(t, entry(applier, "Update", late, ownsSize, ""))
 	}
 	w.Sender = ownership.Sender{Writer: ownership.Applier, Entry: w.IncomingEntries[0]}
-	w.Manifests = managers.ManifestsOf(w.Sender, w.Live, w.Incoming, w.LiveEntries)
-	return w, ownership.ObjectContext{Managers: managers}
+	w.Manifests = w.ReadManifests()
+	return w
 }
 
 // recordOf is the record after an apply of a value.
 func recordOf(t *testing.T, value string) string {
 	t.Helper()
-	w, context := sizes{rule: ownership.Rule{Edit: ownership.EditApply}, live: "1", base: "3", manifest: value}.write(t)
-	text, changed, err := context.AppliedValues(w)
+	w := sizes{rule: ownership.Rule{Edit: ownership.EditApply}, live: "1", base: "3", manifest: value}.write(t)
+	text, changed, err := w.AppliedValues()
 	if err != nil || !changed {
 		t.Fatalf("recording %s: %t, %v", value, changed, err)
 	}
@@ -136,8 +136,8 @@ func TestAppliedValues(t *testing.T) {
 		"any writer: the applier's entry, and nothing recorded": {sizes{rule: anyWriter, live: "7", base: "2", manifest: "3", entries: []string{entry("kubectl-client-side-apply", "Update", early, ownsSize, "")}}, "", recorded3, true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			w, context := c.write(t)
-			contested, err := context.ContestedFields(w)
+			w := c.write(t)
+			contested, err := w.ContestedFields()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,15 +148,16 @@ func TestAppliedValues(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("contested (-want +got):\n%s", diff)
 			}
-			if want, _, _ := strings.Cut(c.want, ", "); ownerIn(t, context, w.Live) != want {
-				t.Errorf("Fields: want %q, got %q", want, ownerIn(t, context, w.Live))
+			if want, _, _ := strings.Cut(c.want, ", "); ownerIn(t, w.ObjectContext, w.Live) != want {
+				t.Errorf("Fields: want %q, got %q", want, ownerIn(t, w.ObjectContext, w.Live))
 			}
-			context.Scale = fieldpath.MakePathOrDie("spec", "size")
-			scale, _ := context.ScaleField(w, ownership.Scaler{})
+			w.Scale = fieldpath.MakePathOrDie("spec", "size")
+			scale, _ := w.ScaleField()
 			if got := controllerOf(scale); c.entries != nil && got != c.want { // without entries, it was written through /scale
 				t.Errorf("as the scale field: want %q, got %q", c.want, got)
 			}
-			text, changed, err := context.AppliedValues(w)
+			w.Scale = nil
+			text, changed, err := w.AppliedValues()
 			if changed != c.changed || err != nil || string(text) != c.record {
 				t.Errorf("want %t %s, got %t %s, %v", c.changed, c.record, changed, text, err)
 			}
@@ -206,10 +207,10 @@ func TestAppliedValuesStayWithinTheLimits(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := sizes{rule: ownership.Rule{Edit: ownership.EditApply}, live: "7", base: "3", manifest: "3", record: c.before}
-			w, context := s.write(t)
+			w := s.write(t)
 			large := strings.Replace(string(w.Incoming.Text()), `"annotations":{`, `"annotations":{"a":"`+strings.Repeat("x", c.annotation)+`",`, 1)
 			w.Incoming = object(t, large)
-			text, changed, err := context.AppliedValues(w)
+			text, changed, err := w.AppliedValues()
 			got := string(text)
 			if strings.Contains(got, sizePath) {
 				got = "recorded"

@@ -50,8 +50,8 @@ func (f ContestedField) Changed() bool { return !bytes.Equal(f.Live, f.Incoming)
 //
 // The time is linear in the size of the objects. If the meter ends the work, the result is not valid. The error is
 // ErrManagedFields.
-func (c ObjectContext) ContestedFields(w Write) ([]ContestedField, error) {
-	s := newSearch(c, w)
+func (w Write) ContestedFields() ([]ContestedField, error) {
+	s := newSearch(w)
 	if err := s.addRuled(); err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (c ObjectContext) ContestedFields(w Write) ([]ContestedField, error) {
 		if !n.Wanted || s.inLive.Of(n) == nil || s.isParentOrKey(n) {
 			continue
 		}
-		if field, ok := s.field(n); ok && !fieldpattern.HasPrefix(c.Scale, field.Path) && !isNeverKept(field.Path) {
+		if field, ok := s.field(n); ok && !fieldpattern.HasPrefix(w.Scale, field.Path) && !isNeverKept(field.Path) {
 			fields = append(fields, field)
 		}
 	}
@@ -75,7 +75,6 @@ func (c ObjectContext) ContestedFields(w Write) ([]ContestedField, error) {
 
 // search collects the paths of a write's contested fields in a tree, and then finds what the write has at these paths.
 type search struct {
-	context ObjectContext
 	write   Write
 	applied appliedValues
 
@@ -96,10 +95,10 @@ type search struct {
 	parents                                map[int]bool // the fields under which an entry contains others, by Node.ID
 }
 
-func newSearch(c ObjectContext, w Write) *search {
+func newSearch(w Write) *search {
 	return &search{
-		context: c, write: w, tree: &fieldtree.Tree{}, isUnit: map[*fieldtree.Node]bool{}, aliases: map[*fieldtree.Node]*fieldtree.Node{},
-		elsewhere: map[*Rule]Entry{}, applied: c.appliedValues(w), atomic: map[*fieldtree.Node]bool{}, inside: map[*fieldtree.Node]*insideField{},
+		write: w, tree: &fieldtree.Tree{}, isUnit: map[*fieldtree.Node]bool{}, aliases: map[*fieldtree.Node]*fieldtree.Node{},
+		elsewhere: map[*Rule]Entry{}, applied: w.appliedValues(), atomic: map[*fieldtree.Node]bool{}, inside: map[*fieldtree.Node]*insideField{},
 	}
 }
 
@@ -125,9 +124,9 @@ func addWanted(n *fieldtree.Node) { n.Wanted = true }
 // A writer can have written a field through another API version, at a path that this version does not have. Therefore, once a
 // writer has an entry in another version, the fields that the rule names without wildcards are added as well.
 func (s *search) addRuled() error {
-	rules := s.context.Managers.rules
+	rules := s.write.Managers.rules
 	for _, e := range s.write.LiveEntries {
-		writes := func(rule *Rule) bool { return s.context.Managers.writes(rule, e) }
+		writes := func(rule *Rule) bool { return s.write.Managers.writes(rule, e) }
 		canWrite := rules.matcher(s.write.Meter, func(rule *Rule) bool { return rule.AnyWriter() || writes(rule) })
 		if err := s.addMatching(e, canWrite, addWanted, s.addAtomic); err != nil {
 			return err
@@ -184,13 +183,13 @@ func (s *search) addUnits() error {
 
 // assigns reports whether a rule assigns a field to the manager of an entry.
 func (s *search) assigns(path fieldpath.Path, e Entry) bool {
-	managers := s.context.Managers
+	managers := s.write.Managers
 	return slices.ContainsFunc(managers.rules.covering(path, s.write.Meter), func(r *Rule) bool { return managers.writes(r, e) })
 }
 
 // isClientSide reports whether an entry is that of a client-side applier, which records its manifest elsewhere.
 func (s *search) isClientSide(e Entry) bool {
-	return e.Operation == OperationUpdate && s.context.Managers.IsApplier(e)
+	return e.Operation == OperationUpdate && s.write.Managers.IsApplier(e)
 }
 
 // isInPodTemplate reports whether a unit that is nested under a template is one of a pod template: other kinds have templates, too.
@@ -258,7 +257,7 @@ func (s *search) field(n *fieldtree.Node) (c ContestedField, ok bool) {
 	var rules []*Rule
 	switch {
 	case in == nil:
-		rules = s.context.Managers.rules.covering(c.Path, s.write.Meter)
+		rules = s.write.Managers.rules.covering(c.Path, s.write.Meter)
 	case s.inIncoming.Of(in.atomic).Kind() != s.inLive.Of(in.atomic).Kind():
 		return c, false
 	default:
@@ -339,7 +338,7 @@ func (s *search) ruledOwner(n *fieldtree.Node, c ContestedField, rules []*Rule) 
 	if !f.isApplied && c.Declared.Manifest == Lacks && s.write.Sender.ServerSide() {
 		f.isOther = true // there is no base with values: it can be a value whose entry was renamed to that of the applier
 	}
-	owner, _ := s.context.ownerOf(f)
+	owner, _ := s.write.ownerOf(f)
 	return owner
 }
 
@@ -347,7 +346,7 @@ func (s *search) ruledOwner(n *fieldtree.Node, c ContestedField, rules []*Rule) 
 // manage the field although no manifest sets it, as with retainKeys, the API server has defaulted it since.
 func (s *search) removes(n *fieldtree.Node, c ContestedField) bool {
 	m := s.write.Manifests
-	if len(c.Incoming) == 0 || string(c.Incoming) == jsonNull || m.Recorded && m.gains(c.Path) {
+	if len(c.Incoming) == 0 || string(c.Incoming) == jsonNull || m.Recorded && s.write.gains(c.Path) {
 		return true
 	}
 	parent := s.droppedParent(n)
@@ -373,5 +372,5 @@ func (s *search) declared(n *fieldtree.Node, path fieldpath.Path) Declared {
 	if in := s.inside[n]; in != nil {
 		atomic = in.atomic.Path()
 	}
-	return s.write.Manifests.on(path, alias, atomic)
+	return s.write.declared(path, alias, atomic)
 }

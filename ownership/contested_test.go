@@ -26,15 +26,15 @@ func TestSecretKeysAreComparedWithStringData(t *testing.T) {
 				return object(t, `{"metadata":{"annotations":{"`+ownership.LastAppliedAnnotation+`":`+quoted(manifest)+`}},"data":`+data+`}`)
 			}
 			w := ownership.Write{
-				Kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, Managers: managers,
+				Kind: schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, ObjectContext: ownership.ObjectContext{Managers: managers},
 				Live: of(c.base, `{"k":"dHdv"}`), Incoming: of(`{}`, `{}`),
 				LiveEntries: entries(t, entry("kubectl-edit", "Update", early, `{"f:data":{"f:k":{}}}`, "")),
 				Sender: ownership.Sender{
 					Writer: ownership.Applier, Entry: entries(t, entry("kubectl-client-side-apply", "Update", late, ownsLastApplied, ""))[0],
 				},
 			}
-			w.Manifests = managers.ManifestsOf(w.Sender, w.Live, w.Incoming, w.LiveEntries)
-			contested, err := ownership.ObjectContext{Managers: managers}.ContestedFields(w)
+			w.Manifests = w.ReadManifests()
+			contested, err := w.ContestedFields()
 			if err != nil {
 				t.Fatal(err)
 			}

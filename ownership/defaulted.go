@@ -6,22 +6,21 @@ import (
 	"github.com/ownership-handoff/handoff/internal/managedfields"
 )
 
-// Defaulted reports whether no manager has declared the field at path of live, as far as that is recorded. live are the
-// managedFields of the live object.
+// Defaulted reports whether no manager has declared the field at path of live, as far as that is recorded.
 //
 // A manager can manage a field without having declared it: the manager that creates an object by an update, as client-side
 // apply does, also manages the fields that the API server sets by defaulting
 // (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management). What such a manager has declared is
 // recorded in two cases: the manifests of the sender of this write, and the last-applied annotation of the manager that wrote
 // it. All other managers count as having declared the field.
-func (m Manifests) Defaulted(path fieldpath.Path, live []Entry) bool {
-	if declared := m.On(path); declared != (Declared{}) {
+func (w Write) Defaulted(path fieldpath.Path) bool {
+	if w.Declared(path) != (Declared{}) {
 		return false
 	}
-	applied, _ := m.live.LastAppliedManifest()
+	applied, _ := w.Live.LastAppliedManifest()
 	lastAppliedLacks := applied != nil && declarationIn(applied, path) == Lacks
-	for _, e := range managedfields.For(live, path) {
-		own := e.Operation == OperationUpdate && e.Same(m.sender.Entry)
+	for _, e := range managedfields.For(w.LiveEntries, path) {
+		own := e.Operation == OperationUpdate && e.Same(w.Sender.Entry)
 		recorded := e.Operation == OperationUpdate && e.Contains(LastAppliedPath())
 		if !own && (!recorded || !lastAppliedLacks) {
 			return false

@@ -67,8 +67,12 @@ func TestDefaulted(t *testing.T) {
 				c.manifest = c.base
 			}
 			incoming, sender := object(c.manifest, c.sender)
-			manifests := managers.ManifestsOf(ownership.Sender{Writer: ownership.Applier, Entry: sender[0]}, live, incoming, liveEntries)
-			if got := manifests.Defaulted(path, liveEntries); got != c.want {
+			w := ownership.Write{
+				ObjectContext: ownership.ObjectContext{Managers: managers}, Live: live, Incoming: incoming, LiveEntries: liveEntries,
+				Sender: ownership.Sender{Writer: ownership.Applier, Entry: sender[0]},
+			}
+			w.Manifests = w.ReadManifests()
+			if got := w.Defaulted(path); got != c.want {
 				t.Errorf("got %v, want %v", got, c.want)
 			}
 		})

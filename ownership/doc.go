@@ -16,11 +16,11 @@
 //
 // # The contested fields of a write
 //
-// A write has a live and an incoming object, each with managedFields. Write.SentBy determines the field manager that sends
-// it, and Managers.ManifestsOf the manifest and the base. ObjectContext.ScaleField then returns the scale field,
-// ContestedFields the fields of rules and the units, and RemovedFields what the write takes from other managers, each with its owner:
+// A Write has a live and an incoming object, each with managedFields. Read determines the field manager that sends it, the manifest and the
+// base. ScaleField then returns the scale field, ContestedFields the fields of rules and the units, and RemovedFields what the write takes
+// from other managers, each with its owner:
 //
-//	ParseObject, Object.Entries -> Write.SentBy -> Managers.ManifestsOf -> ObjectContext.ScaleField, ContestedFields, RemovedFields
+//	ParseObject -> Write.Read -> Write.ScaleField, ContestedFields, RemovedFields
 //
 // Package merge decides on these fields.
 //

@@ -79,7 +79,7 @@ func (c ObjectContext) Fields(live Object) (Fields, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := fieldWalk{context: c, manifest: manifest, entries: entries, applied: c.appliedValues(Write{Live: live, LiveEntries: entries})}
+	w := fieldWalk{context: c, manifest: manifest, entries: entries, applied: Write{ObjectContext: c, Live: live, LiveEntries: entries}.appliedValues()}
 	s := position{live: live.root, declared: manifest, excluded: excludedFields()}
 	for i, e := range entries {
 		if _, err := e.Set(); err != nil {

@@ -86,8 +86,9 @@ func declaredInLastApplied(t *testing.T, manifest string, path fieldpath.Path) (
 		Entry:  entries(t, entry("kubectl-client-side-apply", ownership.OperationUpdate, early, ownsLastApplied, ""))[0],
 	}
 	created := object(t, `{"metadata":{"annotations":{"`+ownership.LastAppliedAnnotation+`":`+quoted(manifest)+`}}}`)
-	manifests := managers.ManifestsOf(sender, ownership.Object{}, created, nil)
-	return manifests.On(path).Manifest, manifests.Unread
+	w := ownership.Write{ObjectContext: ownership.ObjectContext{Managers: managers}, Sender: sender, Incoming: created}
+	w.Manifests = w.ReadManifests()
+	return w.Declared(path).Manifest, w.Manifests.Unread
 }
 
 // sameEntries compares entries of different objects.

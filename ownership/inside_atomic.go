@@ -38,7 +38,7 @@ func (s *search) addInside(accepts func(*Rule) bool, objects ...Object) {
 			}
 		})
 	}
-	matcher := s.context.Managers.rules.matcher(s.write.Meter, accepts)
+	matcher := s.write.Managers.rules.matcher(s.write.Meter, accepts)
 	for _, n := range slices.Clone(s.tree.Nodes()) {
 		if !s.atomic[n] {
 			continue

@@ -19,7 +19,7 @@ type routes struct {
 	live, incoming string // the values of .spec.http
 }
 
-func (r routes) write(t *testing.T) (ownership.Write, ownership.ObjectContext) {
+func (r routes) write(t *testing.T) ownership.Write {
 	t.Helper()
 	fields, err := ownership.ParseControllerFields(".spec" + r.field)
 	if err != nil {
@@ -37,12 +37,12 @@ func (r routes) write(t *testing.T) (ownership.Write, ownership.ObjectContext) {
 	}
 	managers := ownership.Managers{}.WithRules(rules, nil)
 	w := ownership.Write{
-		Kind: kind, Managers: managers, Live: of(r.live, controller), Incoming: of(r.incoming, applier),
+		Kind: kind, ObjectContext: ownership.ObjectContext{Managers: managers}, Live: of(r.live, controller), Incoming: of(r.incoming, applier),
 		LiveEntries: entries(t, controller), IncomingEntries: entries(t, applier),
 	}
 	w.Sender = ownership.Sender{Writer: ownership.Applier, Entry: w.IncomingEntries[0]}
-	w.Manifests = managers.ManifestsOf(w.Sender, w.Live, w.Incoming, w.LiveEntries)
-	return w, ownership.ObjectContext{Managers: managers}
+	w.Manifests = w.ReadManifests()
+	return w
 }
 
 func TestFieldsInsideAtomicFieldsAreContested(t *testing.T) {
@@ -81,8 +81,8 @@ func TestFieldsInsideAtomicFieldsAreContested(t *testing.T) {
 		"a path of two rules": {routes{byName + "," + ".spec.http[*].weight", `[{"name":"a","weight":1}]`, `[{"name":"a","weight":2}]`}, []string{`.spec.http[name="a"].weight: 1, 2`}},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			w, context := c.routes.write(t)
-			contested, err := context.ContestedFields(w)
+			w := c.routes.write(t)
+			contested, err := w.ContestedFields()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,19 +100,19 @@ func TestFieldsInsideAtomicFieldsAreContested(t *testing.T) {
 }
 
 func TestRulesInside(t *testing.T) {
-	w, context := routes{field: ".http[name=*].weight", live: "[]", incoming: "[]"}.write(t)
+	w := routes{field: ".http[name=*].weight", live: "[]", incoming: "[]"}.write(t)
 	for path, want := range map[string][]string{
 		"http": {"weights"}, "other": nil,
 	} {
 		var got []string
-		for _, rule := range context.Managers.RulesInside(fieldpath.MakePathOrDie("spec", path), w.LiveEntries) {
+		for _, rule := range w.Managers.RulesInside(fieldpath.MakePathOrDie("spec", path), w.LiveEntries) {
 			got = append(got, rule.Name)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("rules inside .spec.%s (-want +got):\n%s", path, diff)
 		}
 	}
-	if rules := context.Managers.RulesInside(fieldpath.MakePathOrDie("spec", "http"), w.IncomingEntries); len(rules) > 0 {
+	if rules := w.Managers.RulesInside(fieldpath.MakePathOrDie("spec", "http"), w.IncomingEntries); len(rules) > 0 {
 		t.Errorf("want no rule for a field that no writer manages, got %s", rules[0].Name)
 	}
 }
@@ -136,11 +136,11 @@ func TestAMapThatAnEntryContainsWithoutItsKeysIsNotAtomic(t *testing.T) {
 	}
 	managers := ownership.Managers{Imperative: []string{"kubectl-*"}}.WithRules(rules, nil)
 	w := ownership.Write{
-		Kind: kind, Managers: managers, Live: of("1", applier+","+person), Incoming: of("2", is), LiveEntries: entries(t, applier, person), IncomingEntries: entries(t, is),
+		Kind: kind, ObjectContext: ownership.ObjectContext{Managers: managers}, Live: of("1", applier+","+person), Incoming: of("2", is), LiveEntries: entries(t, applier, person), IncomingEntries: entries(t, is),
 	}
 	w.Sender = ownership.Sender{Writer: ownership.Applier, Entry: w.IncomingEntries[0]}
-	w.Manifests = managers.ManifestsOf(w.Sender, w.Live, w.Incoming, w.LiveEntries)
-	contested, err := ownership.ObjectContext{Managers: managers}.ContestedFields(w)
+	w.Manifests = w.ReadManifests()
+	contested, err := w.ContestedFields()
 	if err != nil || len(contested) != 1 || contested[0].Atomic != nil {
 		t.Errorf("want .spec.map.key, in no atomic field, got %v, %v", contested, err)
 	}

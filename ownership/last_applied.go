@@ -86,63 +86,59 @@ type Manifests struct {
 	// Unread is the error about a last-applied annotation that cannot be read (ErrLastApplied), nil if there is none.
 	Unread error
 
-	sender         Sender
-	live, incoming Object
 	was            Entry          // the sender's entry in live
 	manifest, base *jsontree.Node // of client-side apply
 }
 
-// ManifestsOf returns the manifests of an applier's write. live is the zero Object if the write creates the object, and
-// liveEntries are its managedFields. An annotation that cannot be read counts as missing, and Unread is the error.
-func (m Managers) ManifestsOf(sender Sender, live, incoming Object, liveEntries []Entry) Manifests {
-	found := Manifests{sender: sender, live: live, incoming: incoming}
-	found.was, _ = sender.Entry.Find(liveEntries)
-	if sender.ServerSide() {
+// ReadManifests returns the manifests of an applier's write, given the entries and the sender. An annotation that cannot be read counts as
+// missing, and Unread is the error.
+func (w Write) ReadManifests() (found Manifests) {
+	found.was, _ = w.Sender.Entry.Find(w.LiveEntries)
+	if w.Sender.ServerSide() {
 		return found
 	}
-	manifest, err := incoming.LastAppliedManifest()
-	isNew := !sameLastApplied(live, incoming)
-	if isNew && manifest != nil && !incoming.hasOwnLastApplied() {
+	manifest, err := w.Incoming.LastAppliedManifest()
+	isNew := !sameLastApplied(w.Live, w.Incoming)
+	if isNew && manifest != nil && !w.Incoming.hasOwnLastApplied() {
 		manifest, err = nil, fmt.Errorf("%w: it is that of another object", ErrLastApplied)
 	}
-	own := isNew || sender.Entry.Contains(LastAppliedPath())
+	own := isNew || w.Sender.Entry.Contains(LastAppliedPath())
 	switch {
-	case manifest == nil && err == nil, !own && (err != nil || m.othersAnnotation(sender, liveEntries)):
+	case manifest == nil && err == nil, !own && (err != nil || w.isOthersAnnotation()):
 		return found // another applier's annotation may be invalid
 	case err != nil:
 		found.Unread = err
 		return found
 	}
 	found.Recorded, found.manifest = true, manifest
-	found.base, found.Unread = live.LastAppliedManifest()
+	found.base, found.Unread = w.Live.LastAppliedManifest()
 	return found
 }
 
-// othersAnnotation reports whether an applier other than the sender manages the last-applied annotation.
-func (m Managers) othersAnnotation(sender Sender, live []Entry) bool {
-	return slices.ContainsFunc(managedfields.For(live, LastAppliedPath()), func(e Entry) bool {
-		return m.IsApplier(e) && !e.Same(sender.Entry)
+// isOthersAnnotation reports whether an applier other than the sender manages the last-applied annotation.
+func (w Write) isOthersAnnotation() bool {
+	return slices.ContainsFunc(managedfields.For(w.LiveEntries, LastAppliedPath()), func(e Entry) bool {
+		return w.Managers.IsApplier(e) && !e.Same(w.Sender.Entry)
 	})
 }
 
-// On returns how the manifests declare the field at path. It returns Clears only for client-side apply: the other records
-// do not have null.
-func (m Manifests) On(path fieldpath.Path) Declared { return m.on(path, nil, nil) }
+// Declared returns how the manifests declare the field at path: Clears only for client-side apply, as the other records do not have null.
+func (w Write) Declared(path fieldpath.Path) Declared { return w.declared(path, nil, nil) }
 
-// on is On for a field that a manifest can also set at another path, the alias, or that is inside an atomic field: a manifest that sets the
+// declared is Declared for a field that a manifest can also set at another path, the alias, or that is inside an atomic field: a manifest that sets the
 // latter sets all that it contains. Either is nil if there is none.
-func (m Manifests) on(path, alias, atomic fieldpath.Path) Declared {
-	managed, is := path, m.incoming.Value(path)
+func (w Write) declared(path, alias, atomic fieldpath.Path) Declared {
+	m, managed, is := w.Manifests, path, w.Incoming.Value(path)
 	if atomic != nil {
 		managed = atomic
 	}
 	isGone := atomic != nil && len(is) == 0
-	if m.sender.ServerSide() {
-		return Declared{Manifest: setsIf(!isGone && m.sender.Entry.Contains(managed)), Base: setsIf(m.was.Contains(managed))}
+	if w.Sender.ServerSide() {
+		return Declared{Manifest: setsIf(!isGone && w.Sender.Entry.Contains(managed)), Base: setsIf(m.was.Contains(managed))}
 	}
-	changed := !bytes.Equal(is, m.live.Value(path))
+	changed := !bytes.Equal(is, w.Live.Value(path))
 	if !m.Recorded {
-		return Declared{Manifest: setsIf(!isGone && (changed || m.gains(managed)))} // another webhook may have restored the value
+		return Declared{Manifest: setsIf(!isGone && (changed || w.gains(managed)))} // another webhook may have restored the value
 	}
 	declared := Declared{
 		Manifest: cmp.Or(declarationIn(m.manifest, path), declarationIn(m.manifest, alias)),
@@ -155,8 +151,8 @@ func (m Manifests) on(path, alias, atomic fieldpath.Path) Declared {
 }
 
 // gains reports whether the sender comes to manage a field.
-func (m Manifests) gains(path fieldpath.Path) bool {
-	return m.sender.Entry.Contains(path) && !m.was.Contains(path)
+func (w Write) gains(path fieldpath.Path) bool {
+	return w.Sender.Entry.Contains(path) && !w.Manifests.was.Contains(path)
 }
 
 // Unsent reports whether the annotation is the one that live has, as in kubectl diff, which does not send its manifest.

@@ -29,10 +29,13 @@ func TestManifestsOfHelm(t *testing.T) {
 				return object(t, `{"metadata":{"annotations":{"`+ownership.LastAppliedAnnotation+`":`+quoted(c.lastApplied)+`}},"spec":{"replicas":`+replicas+`}}`)
 			}
 			helm := ownership.Sender{Writer: ownership.Applier, Entry: entries(t, entry("helm", "Update", late, ownsReplicas, ""))[0]}
-			manifests := managers.ManifestsOf(helm, of("7"), of(c.replicas), entries(t, c.was...))
+			w := ownership.Write{
+				ObjectContext: ownership.ObjectContext{Managers: managers}, Live: of("7"), Incoming: of(c.replicas), LiveEntries: entries(t, c.was...), Sender: helm,
+			}
+			w.Manifests = w.ReadManifests()
 			want := ownership.Declared{Manifest: c.want, Base: ownership.Lacks}
-			if diff := cmp.Diff(want, manifests.On(replicas)); diff != "" || manifests.Unread != nil {
-				t.Errorf("declared, with the error %v (-want +got):\n%s", manifests.Unread, diff)
+			if diff := cmp.Diff(want, w.Declared(replicas)); diff != "" || w.Manifests.Unread != nil {
+				t.Errorf("declared, with the error %v (-want +got):\n%s", w.Manifests.Unread, diff)
 			}
 		})
 	}

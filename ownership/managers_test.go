@@ -116,7 +116,7 @@ func TestSender(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			a := ownership.Write{
-				Managers: managers, LiveEntries: entries(t, c.live...), IncomingEntries: entries(t, c.incoming...),
+				ObjectContext: ownership.ObjectContext{Managers: managers}, LiveEntries: entries(t, c.live...), IncomingEntries: entries(t, c.incoming...),
 			}.SentBy(c.fieldManager)
 			got := sender{a.Writer, a.Entry.Manager, a.Entry.Operation, a.ServerSide()}
 			if diff := cmp.Diff(c.want, got); diff != "" {

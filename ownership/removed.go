@@ -18,11 +18,11 @@ import (
 //
 // Server-side apply removes nothing that others manage. The time is linear in the size of the objects. The error is
 // ErrManagedFields.
-func (c ObjectContext) RemovedFields(w Write, decided iter.Seq[fieldpath.Path]) ([]ContestedField, error) {
+func (w Write) RemovedFields(decided iter.Seq[fieldpath.Path]) ([]ContestedField, error) {
 	if w.Sender.ServerSide() {
 		return nil, nil
 	}
-	s := newSearch(c, w)
+	s := newSearch(w)
 	managers := map[*fieldtree.Node]string{}
 	for pair := range managedfields.Pairs(w.LiveEntries, w.IncomingEntries) {
 		e := pair.Live

@@ -8,19 +8,19 @@ import (
 
 // ScaleField returns the scale field of a write that has a live object, with its owner. It needs nothing but the values of the
 // field, its managedFields entries and what the manifests declare for it, so that nothing else in the write can prevent the
-// decision. ok is false if live does not have the field. scaler is what references the object.
-func (c ObjectContext) ScaleField(w Write, scaler Scaler) (f ContestedField, ok bool) {
-	f = ContestedField{Path: c.Scale, Scale: true, Live: w.Live.Value(c.Scale), Incoming: w.Incoming.Value(c.Scale)}
+// decision. ok is false if live does not have the field.
+func (w Write) ScaleField() (f ContestedField, ok bool) {
+	f = ContestedField{Path: w.Scale, Scale: true, Live: w.Live.Value(w.Scale), Incoming: w.Incoming.Value(w.Scale)}
 	if len(f.Live) == 0 || string(f.Live) == jsonNull {
 		return f, false
 	}
-	s := scaleFacts{context: c, write: w, field: &f}
+	s := scaleFacts{write: w, field: &f}
 	if w.Sender.Writer == Applier {
 		s.declare()
 	}
-	applied, base := c.appliedValues(w), w.Manifests.base.Find(c.Scale).Text()
-	f.Owner = s.owner(scaler.OffAtZero, applied, base)
-	applied.setEdited(&f, c.Managers.RulesFor(f.Path), base)
+	applied, base := w.appliedValues(), w.Manifests.base.Find(w.Scale).Text()
+	f.Owner = s.owner(applied, base)
+	applied.setEdited(&f, w.Managers.RulesFor(f.Path), base)
 	if !w.Manifests.Recorded && s.isUnset() {
 		f.Edited = false // server-side apply and Helm 3 do not record whether the manifest sets 1 or drops the field
 	}
@@ -33,9 +33,8 @@ const defaultReplicas = "1"
 
 // scaleFacts determines the facts about a scale field.
 type scaleFacts struct {
-	context ObjectContext
-	write   Write
-	field   *ContestedField
+	write Write
+	field *ContestedField
 }
 
 // isUnset reports whether the incoming object has no value of the field, or the default for it.
@@ -45,17 +44,17 @@ func (s scaleFacts) isUnset() bool {
 }
 
 // isIn reports whether an entry contains the field.
-func (s scaleFacts) isIn(e Entry) bool { return e.Contains(s.write.ScaleIn(e, s.context.Scale)) }
+func (s scaleFacts) isIn(e Entry) bool { return e.Contains(s.write.ScaleIn(e, s.write.Scale)) }
 
 // declare sets how the manifests declare the field.
 func (s scaleFacts) declare() {
 	m, f := s.write.Manifests, s.field
-	if m.sender.ServerSide() {
-		f.Declared.Manifest = setsIf(s.isIn(m.sender.Entry))
+	if s.write.Sender.ServerSide() {
+		f.Declared.Manifest = setsIf(s.isIn(s.write.Sender.Entry))
 		f.Declared.Base = setsIf(s.isIn(m.was))
 		return
 	}
-	f.Declared = m.On(f.Path)
+	f.Declared = s.write.Declared(f.Path)
 	switch {
 	case len(f.Incoming) == 0 && f.Declared.Manifest == Sets:
 		// The annotation is the manifest of another write, or there is none: Helm 3 records none.
@@ -81,25 +80,25 @@ func (s scaleFacts) isRemoved() bool {
 }
 
 // owner returns the field's owner, given the value of the base, nil if it has none.
-func (s scaleFacts) owner(offAtZero bool, applied appliedValues, base []byte) FieldOwner {
-	c, f := s.context, s.field
+func (s scaleFacts) owner(applied appliedValues, base []byte) FieldOwner {
+	w, f := s.write, s.field
 	// A manifest that sets the 0 of live, now or before, switches the autoscaler off, and can switch it on again.
 	setsZero := string(base) == "0" || string(f.Incoming) == "0" && f.Declared.Manifest == Sets
-	rules := c.Managers.RulesFor(f.Path)
-	switch isOff := offAtZero && string(f.Live) == "0"; {
-	case isOff && (setsZero || c.Autoscaler == ""):
+	rules := w.Managers.RulesFor(f.Path)
+	switch isOff := w.Scaler.OffAtZero && string(f.Live) == "0"; {
+	case isOff && (setsZero || w.Autoscaler == ""):
 		rules = nil // nor can a controller of a rule keep it off
-	case c.Autoscaler != "":
-		return FieldOwner{Kind: Autoscaler, By: c.Autoscaler}
+	case w.Autoscaler != "":
+		return FieldOwner{Kind: Autoscaler, By: w.Autoscaler}
 	}
-	managers := slices.DeleteFunc(slices.Clone(s.write.LiveEntries), func(e Entry) bool { return !s.isIn(e) })
+	managers := slices.DeleteFunc(slices.Clone(w.LiveEntries), func(e Entry) bool { return !s.isIn(e) })
 	isBase := apitypes.SameValue(base, f.Live)
 	if len(rules) > 0 && len(managers) == 0 && !isBase && string(f.Live) != defaultReplicas {
 		// A write of 0 through /scale leaves no entry, and neither do later ones.
 		return FieldOwner{Kind: Controller, Rule: rules[0].Name}
 	}
 	isApplied, isOther := applied.status(f.Path, f.Live, isBase)
-	owner, _ := c.ownerOf(managedField{
+	owner, _ := w.ownerOf(managedField{
 		path: f.Path, entries: managers, without: f.Declared.ownerWithoutEntry(), rules: rules, isApplied: isApplied, isOther: isOther,
 	})
 	return owner

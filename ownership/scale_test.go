@@ -175,16 +175,17 @@ func TestScaleField(t *testing.T) {
 				m = ruled(m, rule)
 			}
 			w := ownership.Write{
-				Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, Managers: m, DryRun: c.dryRun,
+				Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, DryRun: c.dryRun,
 				Live: of(c.base, cmp.Or(c.live, "7"), live...), Incoming: of(c.manifest, c.incoming, is),
+				ObjectContext: ownership.ObjectContext{Managers: m, Autoscaler: c.autoscaler, Scale: replicas}, Scaler: ownership.Scaler{OffAtZero: c.off},
 				LiveEntries: entries(t, live...), IncomingEntries: entries(t, is),
 			}
 			w.Sender = ownership.Sender{Writer: ownership.Applier, Entry: w.IncomingEntries[0]}
-			w.Manifests = m.ManifestsOf(w.Sender, w.Live, w.Incoming, w.LiveEntries)
+			w.Manifests = w.ReadManifests()
 			if isOther := c.manifest == setsOther; isOther != errors.Is(w.Manifests.Unread, ownership.ErrLastApplied) {
 				t.Errorf("another object's manifest: %t, got %v", isOther, w.Manifests.Unread)
 			}
-			f, ok := ownership.ObjectContext{Managers: m, Autoscaler: c.autoscaler, Scale: replicas}.ScaleField(w, ownership.Scaler{OffAtZero: c.off})
+			f, ok := w.ScaleField()
 			if !ok {
 				t.Fatal("live has the field")
 			}
@@ -201,8 +202,8 @@ func TestScaleField(t *testing.T) {
 
 func TestAMissingScaleFieldHasNoOwner(t *testing.T) {
 	for _, live := range []string{`{"spec":{}}`, `{"spec":{"replicas":null}}`} {
-		w := ownership.Write{Live: object(t, live), Incoming: object(t, `{"spec":{"replicas":3}}`)}
-		if f, ok := (ownership.ObjectContext{Scale: replicas}).ScaleField(w, ownership.Scaler{}); ok {
+		w := ownership.Write{Live: object(t, live), Incoming: object(t, `{"spec":{"replicas":3}}`), ObjectContext: ownership.ObjectContext{Scale: replicas}}
+		if f, ok := w.ScaleField(); ok {
 			t.Errorf("%s: got %v", live, f)
 		}
 	}

@@ -136,7 +136,7 @@ func sentBy(t *testing.T, manager, live, incoming string) ownership.Writer {
 	}
 	w := ownership.Write{
 		Live: object(t, live), Incoming: object(t, incoming),
-		Managers: managers.WithRules(rules, scale),
+		ObjectContext: ownership.ObjectContext{Managers: managers.WithRules(rules, scale)},
 	}
 	var err error
 	if w.LiveEntries, err = w.Live.Entries(); err != nil {

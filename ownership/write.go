@@ -1,10 +1,13 @@
 package ownership
 
 import (
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 )
 
 // Write is a write to an object, as an admission webhook sees it. The texts that it refers to must not change.
@@ -16,19 +19,39 @@ type Write struct {
 	// Kind is the kind of both objects. If its version is empty, every managedFields entry counts as recorded in the same
 	// version.
 	Kind schema.GroupVersionKind
-	// LiveEntries and IncomingEntries are the managedFields of the two objects.
-	LiveEntries, IncomingEntries []Entry
-	// FieldManager is the one in the request's options, or empty. Sender is the field manager that sends the write (SentBy).
+	// FieldManager is the one in the request's options, or empty.
 	FieldManager string
-	Sender       Sender
-	// Managers are the kinds of the field managers, on objects of this kind (Managers.For).
-	Managers Managers
-	// Manifests are those of an applier's write (Managers.ManifestsOf).
-	Manifests Manifests
 	// DryRun reports whether the result is not stored.
 	DryRun bool
+
+	// ObjectContext has the managers, with the rules of the object, and the scale field. Scaler is what references the object.
+	ObjectContext
+	Scaler Scaler
+
+	// LiveEntries and IncomingEntries are the managedFields of the two objects, Sender is the field manager that sends the write, and
+	// Manifests are those of an applier's write (Read).
+	LiveEntries, IncomingEntries []Entry
+	Sender                       Sender
+	Manifests                    Manifests
+
 	// Meter limits the work on this write; nil sets no limit.
 	Meter Meter
+}
+
+// Read reads what the objects record, given the Managers: the entries of managedFields, the sender and, for an applier, the manifests. The
+// error is ErrManagedFields.
+func (w *Write) Read() (err error) {
+	if w.LiveEntries, err = w.Live.Entries(); err != nil {
+		return fmt.Errorf("oldObject: %w", err)
+	}
+	w.LiveEntries = managedfields.Joined(w.LiveEntries)
+	if w.IncomingEntries, err = w.Incoming.Entries(); err != nil {
+		return fmt.Errorf("object: %w", err)
+	}
+	if w.Sender = w.SentBy(w.FieldManager); w.Sender.Writer == Applier {
+		w.Manifests = w.ReadManifests()
+	}
+	return nil
 }
 
 // Meter counts steps of work, about one for each byte read, and reports whether the work may continue.
@@ -49,7 +72,8 @@ func (w Write) InOtherVersion(e Entry) bool {
 	return w.Kind.Version != "" && e.APIVersion != "" && (err != nil || gv != w.Kind.GroupVersion())
 }
 
-// ScaleIn returns the path of the scale field in the API version of an entry, given that in the write's version.
+// ScaleIn returns the path of the scale field, or of the parent that it is kept with, in the API version of an entry, given that in the
+// write's version.
 func (w Write) ScaleIn(e Entry, scale fieldpath.Path) fieldpath.Path {
 	if w.Managers.Scale == nil || !w.InOtherVersion(e) {
 		return scale

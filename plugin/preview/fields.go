@@ -59,7 +59,7 @@ func (t *trial) others() (others []Field, err error) {
 	if t.preview.Creates {
 		return nil, nil
 	}
-	manifests, err := t.manifests()
+	write, err := t.write()
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (t *trial) others() (others []Field, err error) {
 			continue
 		}
 		f := t.at(path)
-		f.Why = reason(manifests.On(path), f.With != nil)
+		f.Why = reason(write.Declared(path), f.With != nil)
 		if t.without != nil { // generated values differ
 			f.Without = f.With
 		}
@@ -203,24 +203,20 @@ func (t *trial) changes(before, after *jsontree.Node) (paths []fieldpath.Path, e
 	return nil, err
 }
 
-// manifests returns what the manifests applied now and before declare.
-func (t *trial) manifests() (m ownership.Manifests, err error) {
-	with, err := ownership.ParseObject(t.preview.With)
+// write returns the apply as a write, with what the manifests applied now and before declare.
+func (t *trial) write() (w ownership.Write, err error) {
+	w = ownership.Write{Live: t.preview.Subject.Object, ObjectContext: t.preview.Subject.Context, FieldManager: t.options.manager()}
+	if w.Incoming, err = ownership.ParseObject(t.preview.With); err == nil {
+		err = w.Read()
+	}
 	if err != nil {
-		return m, err
+		return w, err
 	}
-	w := ownership.Write{Live: t.preview.Subject.Object, Incoming: with, Managers: t.preview.Subject.Context.Managers}
-	if w.LiveEntries, err = w.Live.Entries(); err != nil {
-		return m, err
-	}
-	if w.IncomingEntries, err = with.Entries(); err != nil {
-		return m, err
-	}
-	sender := w.SentBy(t.options.manager())
 	if !t.options.ServerSide {
-		sender.Entry.Operation = ownership.OperationUpdate
+		w.Sender.Entry.Operation = ownership.OperationUpdate
 	}
-	return w.Managers.ManifestsOf(sender, w.Live, with, w.LiveEntries), nil
+	w.Manifests = w.ReadManifests()
+	return w, nil
 }
 
 // reason returns why a field changes; stays reports whether the apply sets it.
