@@ -17,7 +17,6 @@ import (
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
 )
 
 const root = "../.."
@@ -37,7 +36,7 @@ func words(t *testing.T) []word {
 		}
 		scope, rest, _ := strings.Cut(line, " ")
 		text, replacement, ok := strings.Cut(rest, " -> ")
-		if !ok || scope != "go" && scope != "prose" && scope != "docs" {
+		if !ok || scope != "prose" && scope != "docs" {
 			t.Fatalf("words.txt: %q is not SCOPE WORD -> REPLACEMENT", line)
 		}
 		// A phrase can continue on the next line, also in a comment or a list.
@@ -221,34 +220,6 @@ func filesIn(t *testing.T, folder string, extensions ...string) (files []string)
 		t.Fatal(err)
 	}
 	return files
-}
-
-// TestTheLinterHasTheSameWords compares the "go" words with those of golangci-lint's misspell.
-func TestTheLinterHasTheSameWords(t *testing.T) {
-	var config struct {
-		Linters struct {
-			Settings struct {
-				Misspell struct {
-					ExtraWords []struct{ Typo, Correction string } `json:"extra-words"`
-				} `json:"misspell"`
-			} `json:"settings"`
-		} `json:"linters"`
-	}
-	if err := yaml.Unmarshal([]byte(read(t, filepath.Join(root, ".golangci.yml"))), &config); err != nil {
-		t.Fatal(err)
-	}
-	got, want := map[string]string{}, map[string]string{}
-	for _, extra := range config.Linters.Settings.Misspell.ExtraWords {
-		got[extra.Typo] = extra.Correction
-	}
-	for _, w := range words(t) {
-		if w.scope == "go" {
-			want[w.text] = w.replacement
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("extra-words in .golangci.yml differ from words.txt (-want +got):\n%s", diff)
-	}
 }
 
 // TestEveryWordIsFound verifies that the checks find each word: at the start of a sentence, over a line break and in a list.
