@@ -14,13 +14,14 @@ import (
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
-// TestAScalerTakesLittleMoreMemoryThanAHorizontalPodAutoscaler compares what the caches store of 10,000 objects of each kind.
-func TestAScalerTakesLittleMoreMemoryThanAHorizontalPodAutoscaler(t *testing.T) {
-	const format = `{"apiVersion":%q,"kind":%q,"metadata":{"name":"web-%d","namespace":"shop","uid":"00000000-0000-0000-0000-%012d",
+// TestAnAutoscalerTakesAtMostOneKilobyte measures what the caches store of 10,000 objects of each kind.
+func TestAnAutoscalerTakesAtMostOneKilobyte(t *testing.T) {
+	const limit = 1024
+	const format = `{"apiVersion":%q,"kind":%q,"metadata":{"name":"web-%d","namespace":"team-%d","uid":"00000000-0000-0000-0000-%012d",
 		"resourceVersion":"%d","annotations":{"a":%q}},"spec":{"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web-%d"},
 		"minReplicas":3,"maxReplicas":9}}`
 	text := func(apiVersion, kind string, i int) []byte {
-		return fmt.Appendf(nil, format, apiVersion, kind, i, i, i, strings.Repeat("x", 2000), i)
+		return fmt.Appendf(nil, format, apiVersion, kind, i, i%1000, i, i, strings.Repeat("x", 2000), i)
 	}
 	w := &scalerWatch{kind: scale.Kinds()[0]}
 	scalers := heldPer(t, toolscache.Indexers{byTarget: targetOfScaler}, reducedBy(w.keep), func(i int) any {
@@ -30,8 +31,8 @@ func TestAScalerTakesLittleMoreMemoryThanAHorizontalPodAutoscaler(t *testing.T) 
 		return decoded(t, text("autoscaling/v2", "HorizontalPodAutoscaler", i), &autoscalingv2.HorizontalPodAutoscaler{})
 	})
 	t.Logf("%d B for each scaler, %d B for each HorizontalPodAutoscaler", scalers, autoscalers)
-	if scalers > autoscalers*5/4 {
-		t.Errorf("a scaler takes %d B, a HorizontalPodAutoscaler %d B", scalers, autoscalers)
+	if autoscalers > limit || scalers > limit {
+		t.Errorf("a scaler takes %d B, a HorizontalPodAutoscaler %d B, want at most %d", scalers, autoscalers, limit)
 	}
 }
 
