@@ -1,14 +1,16 @@
 package merge_test
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/internal/jsontest"
@@ -59,7 +61,7 @@ func TestFieldsInsideAnAtomicField(t *testing.T) {
 			if diff := jsontest.Diff(t, `{"http":`+c.want+`}`, string(applied.object.At("spec").Text())); diff != "" {
 				t.Errorf("spec (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(c.managers, managersOf(applied.entries)); diff != "" {
+			if diff := gocmp.Diff(c.managers, managersOf(applied.entries)); diff != "" {
 				t.Errorf("managers (-want +got):\n%s", diff)
 			}
 			want := applied.manifest
@@ -73,36 +75,83 @@ func TestFieldsInsideAnAtomicField(t *testing.T) {
 	}
 }
 
-// atomicApply is the result of an apply of .spec.http, which a controller of a rule has written.
-type atomicApply struct {
+// ruledApply is the result of an apply of an object that a controller of a rule has written.
+type ruledApply struct {
+	merge.Outcome
+
 	object   ownership.Object
 	entries  []ownership.Entry
 	manifest string
 }
 
-func applyAtomic(t *testing.T, field, was, is string) atomicApply {
+// applyRuled applies a spec to an object with another spec, of which the controller of a rule for a field has written a set of fields.
+func applyRuled(t *testing.T, field, written, was, is string) ruledApply {
 	t.Helper()
 	fields, err := ownership.ParseControllerFields(".spec" + field)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const http = `{"f:spec":{"f:http":{}}}`
-	annotated := func(members string) string {
-		return `{"f:metadata":{"f:annotations":{"f:` + ownership.LastAppliedAnnotation + `":{}}}` + members + `}`
-	}
-	spec := func(value string) string { return `{"http":` + value + `}` }
-	base := stored{lastApplied: `{"spec":{"old":1}}`, spec: spec(was), entries: []string{entryWith("ci", annotated("")), entryWith("rollouts", http)}}
-	manifest := `{"spec":` + spec(is) + `}`
-	incoming := stored{lastApplied: manifest, spec: spec(is), entries: []string{entryWith("ci", annotated(`,"f:spec":{"f:http":{}}`))}}
+	annotated := `{"f:metadata":{"f:annotations":{"f:` + ownership.LastAppliedAnnotation + `":{}}}`
+	manifest := `{"spec":` + is + `}`
+	base := stored{lastApplied: `{"spec":{"old":1}}`, spec: was, entries: []string{entryWith("ci", annotated+"}"), entryWith("rollouts", written)}}
+	incoming := stored{lastApplied: manifest, spec: is, entries: []string{entryWith("ci", annotated+","+written[1:])}}
 	live, _ := parsed(t, base.text())
 	sent, _ := parsed(t, incoming.text())
 	d := merge.Decider{Cluster: exampleCluster{}, Rules: ownership.NewRules(ownership.Rule{Name: "r", Fields: fields, Writers: []string{"rollouts"}})}
 	out, err := d.Decide(ownership.Write{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Routes"}, FieldManager: "ci", Live: live, Incoming: sent})
-	if err != nil || out.Skipped != nil {
-		t.Fatal(err, out.Skipped)
+	if err != nil {
+		t.Fatal(err)
 	}
 	object, entries := parsed(t, patched(t, incoming.text(), operationsOf(t, out.Operations)))
-	return atomicApply{object, entries, manifest}
+	return ruledApply{out, object, entries, manifest}
+}
+
+// applyAtomic applies .spec.http.
+func applyAtomic(t *testing.T, field, was, is string) ruledApply {
+	t.Helper()
+	applied := applyRuled(t, field, `{"f:spec":{"f:http":{}}}`, `{"http":`+was+`}`, `{"http":`+is+`}`)
+	if applied.Skipped != nil {
+		t.Fatal(applied.Skipped)
+	}
+	return applied
+}
+
+// TestAnElementThatIsThereTwiceIsTheManifests verifies that a field is not kept in one of several elements with the same key, of which the
+// last counts for variables. A client that replaces the object can write them.
+func TestAnElementThatIsThereTwiceIsTheManifests(t *testing.T) {
+	for sentence, c := range map[string]struct{ sent, want, reason string }{
+		"one element":                 {`[{"name":"Y"},{"name":"X","value":"a"}]`, `[{"name":"Y"},{"name":"X","value":"live"}]`, ""},
+		"two elements":                {`[{"name":"X","value":"a"},{"name":"X","value":"b"}]`, `[{"name":"X","value":"a"},{"name":"X","value":"b"}]`, "list elements have no unique names in the manifest"},
+		"two elements, one unchanged": {`[{"name":"X","value":"live"},{"name":"X","value":"b"}]`, `[{"name":"X","value":"live"},{"name":"X","value":"b"}]`, ""},
+	} {
+		const written = `{"f:spec":{"f:env":{"k:{\"name\":\"X\"}":{"f:value":{}}}}}`
+		applied := applyRuled(t, `.env[name="X"].value`, written, `{"env":[{"name":"X","value":"live"}]}`, `{"env":`+c.sent+`}`)
+		if diff := jsontest.Diff(t, `{"env":`+c.want+`}`, string(applied.object.At("spec").Text())); diff != "" {
+			t.Errorf("%s: spec (-want +got):\n%s", sentence, diff)
+		}
+		reason := ""
+		for _, change := range applied.Changes {
+			reason = cmp.Or(reason, change.Reason)
+		}
+		if reason != c.reason || applied.Skipped != nil {
+			t.Errorf("%s: want %q, got %q, %v", sentence, c.reason, reason, applied.Skipped)
+		}
+	}
+}
+
+// TestAPatchThatDoesNotRestoreEveryFieldIsNotUsed has managedFields that no API server writes: the patch would have two operations for one
+// field, or leave the applier an entry that is not live's.
+func TestAPatchThatDoesNotRestoreEveryFieldIsNotUsed(t *testing.T) {
+	for sentence, written := range map[string]string{
+		"an element by two keys":       `{"k:{\"name\":\"a\"}":{"f:x":{}},"k:{\"id\":1}":{"f:x":{}}}`,
+		"a key with a space before it": `{"k:{ \"name\":\"a\"}":{"f:x":{}},"k:{\"name\":\"b\"}":{"f:x":{}}}`,
+	} {
+		live, sent := `{"list":[{"name":"a","id":1,"x":1},{"name":"b","x":1}]}`, `{"list":[{"name":"a","id":1,"x":2},{"name":"b","x":2}]}`
+		applied := applyRuled(t, ".list[*].x", `{"f:spec":{"f:list":`+written+`}}`, live, sent)
+		if !errors.Is(applied.Skipped, merge.ErrNotRestored) || len(applied.Operations) > 0 {
+			t.Errorf("%s: want %v and no patch, got %v, %s", sentence, merge.ErrNotRestored, applied.Skipped, operationsOf(t, applied.Operations))
+		}
+	}
 }
 
 // TestNamedElementsOfAnAtomicList compares generated lists with a model: an element gets the weight of live if its name is unique in both.
@@ -128,7 +177,7 @@ func TestNamedElementsOfAnAtomicList(t *testing.T) {
 		case jsonOf(t, was):
 			managers = "rollouts"
 		}
-		if diff := cmp.Diff(managers, managersOf(got.entries)); diff != "" {
+		if diff := gocmp.Diff(managers, managersOf(got.entries)); diff != "" {
 			t.Fatalf("%s, applied %s: managers (-want +got):\n%s", jsonOf(t, was), jsonOf(t, is), diff)
 		}
 	}
