@@ -7,14 +7,11 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
-	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
-	"sigs.k8s.io/kustomize/kyaml/yaml/merge2"
 
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge/schema"
@@ -48,39 +45,6 @@ func TestTwoWayEqualsKyaml(t *testing.T) {
 				_, _ = random.Read(seed)
 				compare(t, object, flags, seed)
 			}
-		}
-	}
-}
-
-// TestTwoWayIsFasterThanKyaml compares the best of many alternating runs that merge texts of objects of up to 50 KB.
-func TestTwoWayIsFasterThanKyaml(t *testing.T) {
-	if testing.Short() {
-		t.Skip("measures time")
-	}
-	large := make([]string, 95)
-	for i := range large {
-		large[i] = fmt.Sprintf(`{name: c%d, image: "registry.example/app-%[1]d:1", ports: [{containerPort: 8080, protocol: TCP}],
-			env: [{name: MODE, value: live}, {name: ZONE, value: a}], volumeMounts: [{name: data, mountPath: /data}]}`, i)
-	}
-	for _, live := range append(realObjects(t), decodeYAML(t, containers(strings.Join(large, ",")))) {
-		c := &picks{bytes: bytes.Repeat([]byte{12, 13, 22, 3}, 1000)}
-		manifestText, liveText := jsontest.Encode(t, c.patch(live)), jsontest.Encode(t, live)
-		ours, theirs := time.Hour, time.Hour
-		for round := 0; round < 5 || round < 200 && theirs < ours; round++ {
-			start := time.Now()
-			if _, err := twoway.Merge(manifestText, liveText, kustomize(), twoway.Options{}); err != nil {
-				t.Fatal(err)
-			}
-			ours = min(ours, time.Since(start))
-			start = time.Now()
-			if _, err := merge2.MergeStrings(string(manifestText), string(liveText), false, yaml.MergeOptions{}); err != nil {
-				t.Fatal(err)
-			}
-			theirs = min(theirs, time.Since(start))
-		}
-		t.Logf("%d bytes over %d: %v, kyaml %v, %.0f times as fast", len(manifestText), len(liveText), ours, theirs, float64(theirs)/float64(ours))
-		if theirs < ours {
-			t.Errorf("%d bytes over %d: %v is not faster than %v", len(manifestText), len(liveText), ours, theirs)
 		}
 	}
 }

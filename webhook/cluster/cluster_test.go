@@ -121,7 +121,7 @@ func widgets(group string, paths map[string]string) *apiextensionsv1.CustomResou
 	}
 	for _, name := range []string{"v1", "v2", "v3"} {
 		version := apiextensionsv1.CustomResourceDefinitionVersion{
-			Name: name, Served: true, Storage: name == "v1",
+			Name: name, Served: true, Storage: name == "v2",
 			Schema: &apiextensionsv1.CustomResourceValidation{
 				OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &preserve},
 			},
@@ -155,10 +155,10 @@ func TestScalePathOfCustomResources(t *testing.T) {
 	eventually(t, "the first version", ".spec.replicas", known("paths.example.com", "v1"))
 	eventually(t, "the second version", ".spec.pool.size", known("paths.example.com", "v2"))
 	eventually(t, "the same kind of another group", ".spec.count", known("elsewhere.example.com", "v1"))
-	create(t, widgets("several.example.com", map[string]string{"v2": ".spec.two", "v3": ".spec.three"}))
-	eventually(t, "the first other version", ".spec.two", known("several.example.com", "v1"))
+	create(t, widgets("several.example.com", map[string]string{"v1": ".spec.one", "v3": ".spec.three"}))
+	eventually(t, "the first other version", ".spec.one", known("several.example.com", "v2"))
 	for sentence, c := range map[string]struct{ group, version, kind, want string }{
-		"a version without a scale: the path of the storage version": {"paths.example.com", "v3", "Widget", ".spec.replicas"},
+		"a version without a scale: the path of the storage version": {"paths.example.com", "v3", "Widget", ".spec.pool.size"},
 		"the path of the only version that has a scale":              {"elsewhere.example.com", "v2", "Widget", ".spec.count"},
 		"a plural resource name":                                     {"paths.example.com", "v1", "widgets", "none"},
 	} {

@@ -141,10 +141,10 @@ func TestTheCacheStoresOnlyFieldsInUse(t *testing.T) {
 	cachedCRD := &apiextensionsv1.CustomResourceDefinition{}
 	get(client.ObjectKeyFromObject(crd), cachedCRD)
 	wantCRD := []apiextensionsv1.CustomResourceDefinitionVersion{
-		{Name: "v1", Served: true, Storage: true, Subresources: &apiextensionsv1.CustomResourceSubresources{
+		{Name: "v1", Served: true, Subresources: &apiextensionsv1.CustomResourceSubresources{
 			Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: ".spec.size"},
 		}},
-		{Name: "v2", Served: true}, {Name: "v3", Served: true},
+		{Name: "v2", Served: true, Storage: true}, {Name: "v3", Served: true},
 	}
 	if diff := cmp.Diff(wantCRD, cachedCRD.Spec.Versions); diff != "" {
 		t.Errorf("the versions (-want +got):\n%s", diff)
