@@ -44,7 +44,19 @@ func TestFieldsInsideAnAtomicField(t *testing.T) {
 		"the manifest makes a parent of the value a string": {
 			".http[name=*].h.x", `[{"name":"a","h":{"x":1}}]`, `[{"name":"a","h":"s"}]`, `[{"name":"a","h":"s"}]`, "ci", false,
 		},
-		"elements cannot be matched": {".http[*].w", `[{"w":1},{"w":2}]`, `[{"w":3},{"w":4}]`, `[{"w":3},{"w":4}]`, "ci", false},
+		"an element by a nested name": {
+			".http[to.host=*,to.port=*].w", `[{"to":{"host":"a","port":1},"w":1},{"to":{"host":"a","port":2},"w":2}]`,
+			`[{"to":{"host":"a","port":2},"w":3}]`, `[{"to":{"host":"a","port":2},"w":2}]`, both, false,
+		},
+		"an element that the rule names":     {`.http[name="b"].w`, `[{"name":"a","w":1},{"name":"b","w":2}]`, `[{"name":"b","w":3},{"name":"a","w":1}]`, `[{"name":"b","w":2},{"name":"a","w":1}]`, both, false},
+		"an element whose name is no scalar": {".http[name=*].w", `[{"name":{},"w":1}]`, `[{"name":{},"w":2}]`, `[{"name":{},"w":2}]`, "ci", false},
+		"the only element":                   {".http[*].w", `[{"w":1}]`, `[{"w":2}]`, `[{"w":1}]`, controller, false},
+		"no longer the only element":         {".http[*].w", `[{"w":1}]`, `[{"w":2},{"w":3}]`, `[{"w":2},{"w":3}]`, "ci", false},
+		"any key of a map":                   {".http.*", `{"app":"a","hash":"x"}`, `{"app":"b"}`, `{"app":"a","hash":"x"}`, controller, false},
+		"a map that becomes null":            {".http.hash", `{"hash":"x"}`, `null`, `null`, "ci", false},
+		"a map that becomes a list":          {".http.hash", `{"hash":"x"}`, `[]`, `[]`, "ci", false},
+		"a scalar":                           {".http.hash", `1`, `2`, `2`, "ci", false},
+		"elements cannot be matched":         {".http[*].w", `[{"w":1},{"w":2}]`, `[{"w":3},{"w":4}]`, `[{"w":3},{"w":4}]`, "ci", false},
 		"two elements are one in the manifest": {
 			".http[name=*].w,.spec.http[id=*].w", `[{"name":"a","w":1},{"id":1,"w":2}]`, `[{"name":"a","id":1,"w":3}]`, `[{"name":"a","id":1,"w":3}]`, "ci", false,
 		},
@@ -70,6 +82,11 @@ func TestFieldsInsideAnAtomicField(t *testing.T) {
 			}
 			if is, _ := applied.object.LastApplied(); is != want {
 				t.Errorf("last-applied: want %s, got %s", want, is)
+			}
+			for _, change := range applied.Changes {
+				if isWon := change.Decision.Verdict == merge.ManifestWins; isWon != (change.Reason != "") || isWon && c.managers == controller {
+					t.Errorf("%s %s: %s", change.Decision.Verdict, change.Field.Path, change.Reason)
+				}
 			}
 		})
 	}

@@ -23,46 +23,74 @@ func kept7() deployment {
 // handBack is the second warning if an autoscaler keeps its replicas from a manifest that sets another number.
 const handBack = "handoff: to hand replicas back to the manifest, apply again after deleting the autoscaler"
 
-// TestWritesFollowTheDecisionTable verifies that decisions become warnings, audit annotations and a patch. The rows are tested in merge and
-// test/e2e.
+// TestWritesFollowTheDecisionTable verifies that decisions become a patch, warnings, audit annotations, Events, metrics and log lines. The rows
+// are tested in merge and test/e2e.
 func TestWritesFollowTheDecisionTable(t *testing.T) {
+	const hpa = "HorizontalPodAutoscaler/web"
 	alone := &fakeCluster{modes: map[string]string{"shop": "enforce"}}
-	hpa := "HorizontalPodAutoscaler/web"
+	warnOnly := &fakeCluster{modes: map[string]string{"shop": "warn"}, autoscaler: hpa}
+	row1, row9 := update(csa, scaledBy7(), applied3()), update("kubectl-patch", scaledBy7(), patched1())
+	dry := changed(row1, func(r *request) { r.dryRun = true })
+	const said = " .spec.replicas: live 7, incoming 3, owner " + hpa + " (Autoscaler)"
+	kept := []string{"handoff: kept .spec.replicas=7, owned by " + hpa + "; remove it from the manifest", handBack}
+	would := []string{"handoff: (warn) would keep .spec.replicas=7, owned by " + hpa + "; remove it from the manifest"}
+	recorded := func(reason, note string) []event {
+		reference := corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "object-uid"}
+		return []event{{"Normal", reason, "Apply", note, reference}}
+	}
 	for sentence, c := range map[string]struct {
-		cluster              *fakeCluster
-		by                   string
-		live, incoming, want deployment
-		warnings             []string
-		audit                map[string]string
+		cluster  *fakeCluster
+		request  request
+		want     deployment
+		warnings []string
+		decision string // in the audit annotations, the metrics and the log
+		audit    string
+		events   []event
+		result   string
 	}{
-		"row 1": {
-			enforced(), csa, scaledBy7(), applied3(), kept7(),
-			[]string{"handoff: kept .spec.replicas=7, owned by " + hpa + "; remove it from the manifest", handBack},
-			map[string]string{"keep-autoscaled": "kept .spec.replicas: live 7, incoming 3, owner " + hpa + " (Autoscaler)"},
+		"row 1":                        {enforced(), row1, kept7(), kept, "keep-autoscaled", "kept" + said, recorded("OwnershipKept", "kept"+said), "patched"},
+		"row 1, in a dry run":          {enforced(), dry, kept7(), kept, "keep-autoscaled", "kept" + said, nil, "patched"},
+		"row 1, in mode warn":          {warnOnly, row1, applied3(), would, "keep-autoscaled", "would keep" + said, recorded("OwnershipWouldBeKept", "would keep"+said), "warned"},
+		"row 1, in both":               {warnOnly, dry, applied3(), would, "keep-autoscaled", "would keep" + said, nil, "warned"},
+		"row 9, where nothing changes": {enforced(), update("kubectl-edit", scaledBy7(), scaledBy7()), scaledBy7(), nil, "", "", nil, "unchanged"},
+		"row 9": {
+			enforced(), row9, patched1(), []string{"handoff: " + hpa + " owns .spec.replicas and may revert this change; change the autoscaler instead"},
+			"warn-autoscaled", "allowed .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)", nil, "warned",
 		},
-		"row 9, an autoscaler's": {
-			enforced(), "kubectl-patch", scaledBy7(), patched1(), patched1(),
-			[]string{"handoff: " + hpa + " owns .spec.replicas and may revert this change; change the autoscaler instead"},
-			map[string]string{"warn-autoscaled": "allowed .spec.replicas: live 7, incoming 1, owner " + hpa + " (Autoscaler)"},
-		},
-		"row 9, where nothing changes":           {enforced(), "kubectl-edit", scaledBy7(), scaledBy7(), scaledBy7(), nil, nil},
-		"row 10":                                 {enforced(), "my-operator", scaledBy7(), applied3(), applied3(), nil, nil},
-		"an unchanged apply after a keep":        {enforced(), csa, kept7(), kept7(), kept7(), nil, nil},
-		"replicas that live does not have":       {enforced(), csa, deployment{image: "a"}, applied3(), applied3(), nil, nil},
-		"an autoscaler's entry without a target": {alone, csa, scaledBy7(), applied3(), applied3(), nil, nil},
+		"row 10":                                 {enforced(), update("my-operator", scaledBy7(), applied3()), applied3(), nil, "", "", nil, "unchanged"},
+		"an unchanged apply after a keep":        {enforced(), update(csa, kept7(), kept7()), kept7(), nil, "", "", nil, "unchanged"},
+		"replicas that live does not have":       {enforced(), update(csa, deployment{image: "a"}, applied3()), applied3(), nil, "", "", nil, "unchanged"},
+		"an autoscaler's entry without a target": {alone, row1, applied3(), nil, "", "", nil, "unchanged"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			s := newServer(t, c.cluster)
-			r := update(c.by, c.live, c.incoming)
-			response := s.answer(t, r.body())
-			if diff := cmp.Diff(c.warnings, response.Warnings); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(c.audit, response.AuditAnnotations); diff != "" {
-				t.Errorf("audit annotations (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(unmarshal(t, c.want.text()), unmarshal(t, patchedBy(t, r.object, response.Patch))); diff != "" {
+			response := s.answer(t, c.request.body())
+			if diff := cmp.Diff(unmarshal(t, c.want.text()), unmarshal(t, patchedBy(t, c.request.object, response.Patch))); diff != "" {
 				t.Errorf("the object (-want +got):\n%s", diff)
+			}
+			var audit map[string]string
+			if c.decision != "" {
+				audit = map[string]string{c.decision: c.audit}
+			}
+			for what, diff := range map[string]string{
+				"warnings": cmp.Diff(c.warnings, response.Warnings), "audit annotations": cmp.Diff(audit, response.AuditAnnotations), "Events": cmp.Diff(c.events, s.events),
+			} {
+				if diff != "" {
+					t.Errorf("%s (-want +got):\n%s", what, diff)
+				}
+			}
+			if n := s.counted(t, "handoff_reviews_total", map[string]string{"result": c.result}); n != 1 {
+				t.Errorf("handoff_reviews_total of %s: want 1, got %v", c.result, n)
+			}
+			labels := map[string]string{"decision": c.decision, "mode": c.cluster.modes["shop"], "owner": "Autoscaler"}
+			if n := s.counted(t, "handoff_decisions_total", labels); n != float64(len(audit)) {
+				t.Errorf("handoff_decisions_total of %s: want %d, got %v", c.decision, len(audit), n)
+			}
+			if n := s.counted(t, "handoff_failed_open_total", nil); n != 0 {
+				t.Errorf("nothing failed, got %v", n)
+			}
+			if isLogged := strings.Contains(s.logged(), `"decision"="`+c.decision+`"`); isLogged != (c.decision != "") {
+				t.Errorf("logged: %t, got %q", isLogged, s.logged())
 			}
 		})
 	}
@@ -147,63 +175,6 @@ func TestRulesAndAnnotationsMakeControllersOwners(t *testing.T) {
 			response := s.answer(t, update(csa, live, object).body())
 			if diff := cmp.Diff(c.want, response.Warnings); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestDecisionsAreRecorded(t *testing.T) {
-	row1 := update(csa, scaledBy7(), applied3())
-	row9 := update("kubectl-patch", scaledBy7(), patched1())
-	dry := func(r request) request { return changed(r, func(r *request) { r.dryRun = true }) }
-	warnOnly := &fakeCluster{modes: map[string]string{"shop": "warn"}, autoscaler: "HorizontalPodAutoscaler/web"}
-	reference := corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "object-uid"}
-	for sentence, c := range map[string]struct {
-		cluster        *fakeCluster
-		request        request
-		events         []event
-		result         string
-		decision, mode string
-		patched, log   bool
-	}{
-		"kept": {
-			enforced(), row1, []event{{
-				"Normal", "OwnershipKept", "Apply",
-				"kept .spec.replicas: live 7, incoming 3, owner HorizontalPodAutoscaler/web (Autoscaler)", reference,
-			}}, "patched", "keep-autoscaled", "enforce", true, true,
-		},
-		"kept by a dry run":           {enforced(), dry(row1), nil, "patched", "keep-autoscaled", "enforce", true, true},
-		"would be kept by a dry run":  {warnOnly, dry(row1), nil, "warned", "keep-autoscaled", "warn", false, true},
-		"a person was let through":    {enforced(), row9, nil, "warned", "warn-autoscaled", "enforce", false, true},
-		"an update of no consequence": {enforced(), update(csa, kept7(), kept7()), nil, "unchanged", "", "", false, false},
-		"would be kept": {
-			warnOnly, row1, []event{{
-				"Normal", "OwnershipWouldBeKept", "Apply",
-				"would keep .spec.replicas: live 7, incoming 3, owner HorizontalPodAutoscaler/web (Autoscaler)", reference,
-			}}, "warned", "keep-autoscaled", "warn", false, true,
-		},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			s := newServer(t, c.cluster)
-			if response := s.answer(t, c.request.body()); (response.Patch != nil) != c.patched {
-				t.Errorf("a patch: want %t, got %s", c.patched, response.Patch)
-			}
-			if diff := cmp.Diff(c.events, s.events); diff != "" {
-				t.Errorf("events (-want +got):\n%s", diff)
-			}
-			if n := s.counted(t, "handoff_reviews_total", map[string]string{"result": c.result}); n != 1 {
-				t.Errorf("handoff_reviews_total of %s: want 1, got %v", c.result, n)
-			}
-			want := map[bool]float64{true: 1, false: 0}[c.decision != ""]
-			labels := map[string]string{"decision": c.decision, "mode": c.mode, "owner": "Autoscaler"}
-			if n := s.counted(t, "handoff_decisions_total", labels); n != want {
-				t.Errorf("handoff_decisions_total of %s: want %v, got %v", c.decision, want, n)
-			}
-			if n := s.counted(t, "handoff_failed_open_total", nil); n != 0 {
-				t.Errorf("nothing failed, got %v", n)
-			}
-			if got := strings.Contains(s.logged(), `"decision"="`+c.decision) && s.logged() != ""; got != c.log {
-				t.Errorf("logged: want %t, got %q", c.log, s.logged())
 			}
 		})
 	}

@@ -5,48 +5,10 @@ import (
 	"fmt"
 
 	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
-
-// A program that creates a patch with strategicpatch only to apply it can merge the objects instead.
-func Example_strategicpatch() {
-	base := []byte(`{"spec":{"replicas":3,"paused":true}}`)
-	manifest := []byte(`{"spec":{"replicas":5}}`)
-	live := []byte(`{"spec":{"replicas":3,"paused":true,"minReadySeconds":10}}`)
-
-	// Before.
-	meta, err := strategicpatch.NewPatchMetaFromStruct(&appsv1.Deployment{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	patch, err := strategicpatch.CreateThreeWayMergePatch(base, manifest, live, meta, true)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	patched, err := strategicpatch.StrategicMergePatch(live, patch, &appsv1.Deployment{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-
-	// After. The types can be reused for all objects.
-	var types schema.Types
-	merged, err := threeway.Merge(base, manifest, live, types.Of(&appsv1.Deployment{}), threeway.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	fmt.Println(string(patched))
-	fmt.Println(string(merged)) // with live's order of fields
-	// Output:
-	// {"spec":{"minReadySeconds":10,"replicas":5}}
-	// {"spec":{"replicas":5,"minReadySeconds":10}}
-}
 
 // The fields of a custom resource merge by the schema of its definition. With a nil schema, they merge as by a JSON merge patch.
 func ExampleMerge_customResource() {
