@@ -1,8 +1,9 @@
 package preview
 
 import (
-	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,78 +17,74 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// local compares the results of the apply without an API server, whose defaults are then unknown, except for replicas.
-func (t *trial) local(ctx context.Context) error {
-	manifest, err := t.sent("")
-	if err != nil {
-		return err
+// merged returns the object after an apply without an API server, whose defaults are then unknown, except for replicas.
+func (t *trial) merged(manifest *unstructured.Unstructured) (o ownership.Object, err error) {
+	if t.options.ServerSide {
+		return o, errors.New("a server-side apply can only be previewed by the API server; omit --live or --server-side")
 	}
-	text, err := json.Marshal(manifest.Object)
-	if err == nil && !t.preview.Creates {
-		text, err = t.preview.Subject.ThreeWay(t.base(), text, t.preview.Subject.Object.Text())
-	}
-	if err != nil {
-		return err
-	}
-	var merged unstructured.Unstructured
-	if err := merged.UnmarshalJSON(text); err != nil {
-		return err
-	}
-	if scale.Builtin(t.preview.Subject.Kind.Group, t.preview.Subject.Kind.Kind) != nil {
-		spec, _ := merged.Object["spec"].(map[string]any)
-		if spec != nil && spec["replicas"] == nil {
-			spec["replicas"] = int64(1) // k8s.io/api/apps/v1, DeploymentSpec
+	subject, merged := t.application.Subject, manifest
+	if !t.preview.Creates {
+		text, err := json.Marshal(manifest.Object)
+		if err == nil {
+			text, err = subject.ThreeWay(t.base(), text, subject.Object.Text())
+		}
+		if err != nil {
+			return o, err
+		}
+		merged = &unstructured.Unstructured{}
+		if err := merged.UnmarshalJSON(text); err != nil {
+			return o, err
 		}
 	}
-	if t.preview.Without, err = merged.MarshalJSON(); err != nil {
-		return err
+	if spec, _ := merged.Object["spec"].(map[string]any); spec != nil && spec["replicas"] == nil &&
+		scale.Builtin(subject.Kind.Group, subject.Kind.Kind) != nil {
+		spec["replicas"] = int64(1) // k8s.io/api/apps/v1, DeploymentSpec
 	}
-	t.isLocal = true
-	if t.preview.With, t.warnings, err = t.decide(t.preview.Without); err != nil {
-		return err
-	}
-	err = t.setMode(ctx)
-	t.preview.Acts = t.preview.Mode == ownership.ModeEnforce
-	return err
+	return parsed(merged)
 }
 
-// decide returns the object after the decision of this program on the incoming object, and the warnings about it, which are not cut.
-func (t *trial) decide(incoming []byte) (with []byte, warnings []string, err error) {
-	if !t.isReviewable() {
-		return incoming, nil, nil
-	}
-	read, err := ownership.ParseObject(incoming)
-	if err != nil {
-		return nil, nil, err
-	}
-	table := merge.Decider{Cluster: subjectCluster{t.preview.Subject}, Managers: t.options.Managers, Rules: t.options.Rules}
+// maxWarnings is how many fields are named in warnings, as in those of the webhook.
+const maxWarnings = 8
+
+// decide returns the object after the decision of this program on the one without handoff, and the warnings about it, which are not cut.
+func (t *trial) decide() (with ownership.Object, warnings []string, err error) {
+	subject := t.application.Subject
+	table := merge.Decider{Cluster: subjectCluster{subject}, Managers: t.options.Managers, Rules: t.options.Rules}
 	decided, err := table.Decide(ownership.Write{
-		Kind: t.preview.Subject.Kind, Namespace: t.preview.Subject.Namespace, Name: t.preview.Subject.Name, FieldManager: t.options.manager(),
-		Live: t.preview.Subject.Object, Incoming: read,
+		Kind: subject.Kind, Namespace: subject.Namespace, Name: subject.Name, FieldManager: t.options.manager(),
+		Live: subject.Object, Incoming: t.without,
 	})
 	if err != nil {
-		return nil, nil, err
+		return with, nil, err
 	}
 	did := map[merge.Verdict]string{
 		merge.Keep: "kept", merge.Clear: "cleared", merge.Start: "started", merge.ManifestWins: "not kept", merge.Removed: "removed",
 	}
-	for _, c := range decided.Changes {
+	for i, c := range decided.Changes {
+		if i == maxWarnings {
+			warnings = append(warnings, fmt.Sprint(protocol.WarningPrefix, len(decided.Changes)-i, moreFields))
+			break
+		}
 		path := c.Field.Path.String()
 		before, owner, after := c.Text(did[c.Decision.Verdict]+" "+path, path)
 		warnings = append(warnings, protocol.WarningPrefix+before+owner+after)
 	}
 	if len(decided.Operations) == 0 {
-		return incoming, warnings, nil
+		return t.without, warnings, nil
 	}
 	encoded, err := merge.EncodePatch(decided.Operations)
 	if err != nil {
-		return nil, nil, err
+		return with, nil, err
 	}
 	patch, err := jsonpatchv4.DecodePatch(encoded)
 	if err != nil {
-		return nil, nil, err
+		return with, nil, err
 	}
-	with, err = patch.Apply(incoming)
+	text, err := patch.Apply(t.without.Text())
+	if err != nil {
+		return with, nil, err
+	}
+	with, err = ownership.ParseObject(text)
 	return with, warnings, err
 }
 

@@ -1,7 +1,6 @@
 package preview
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -19,8 +18,8 @@ import (
 
 // answer is the result of a dry run.
 type answer struct {
-	// text is the object as it would be stored, with the mode label as without this dry run.
-	text []byte
+	// object is the one that would be stored, with the mode label as without this dry run.
+	object ownership.Object
 	// unsent reports whether the apply changes nothing, so that kubectl sends no request.
 	unsent bool
 	// answered reports whether handoff has answered with warnings, which are those. Warnings about a Secret can be hidden.
@@ -32,48 +31,60 @@ type answer struct {
 // annotation can also be a kubectl diff, of any other manifest.
 const mark = " "
 
-// send sends a dry run of the apply as kubectl would, and with the mode label if mode is not empty.
-func (t *trial) send(ctx context.Context, mode string) (a answer, err error) {
+// send sends a dry run of the apply as kubectl would, and with the mode label if mode is not empty. Without an API server, it merges.
+func (t *trial) send(ctx context.Context, mode ownership.Mode) (a answer, err error) {
 	sent, err := t.sent(mode)
 	if err != nil {
 		return a, err
 	}
-	ctx, heard := source.WithWarnings(ctx, mode == "")
-	options := metav1.PatchOptions{
-		FieldManager: t.options.manager(), DryRun: []string{metav1.DryRunAll}, FieldValidation: t.options.Validate,
+	if !t.isOnline() {
+		a.object, err = t.merged(sent)
+		return a, err
 	}
+	ctx, heard := source.WithWarnings(ctx, mode == "")
+	dryRun := []string{metav1.DryRunAll}
 	var stored *unstructured.Unstructured
 	if t.preview.Creates && !t.options.ServerSide {
 		stored, err = t.application.Resource.Create(ctx, sent, metav1.CreateOptions{
-			FieldManager: options.FieldManager, DryRun: options.DryRun, FieldValidation: options.FieldValidation,
+			FieldManager: t.options.manager(), DryRun: dryRun, FieldValidation: t.options.Validate,
 		})
 	} else {
 		patch, kind, patchErr := t.patch(sent)
-		switch {
-		case patchErr != nil:
+		if patchErr != nil {
 			return a, patchErr
-		case string(patch) == "{}":
-			return answer{text: t.preview.Subject.Object.Text(), unsent: true}, nil
-		case t.options.ServerSide:
+		}
+		if string(patch) == "{}" {
+			return answer{object: t.application.Subject.Object, unsent: true}, nil
+		}
+		options := metav1.PatchOptions{FieldManager: t.options.manager(), DryRun: dryRun, FieldValidation: t.options.Validate}
+		if t.options.ServerSide {
 			// Another manager may own the label. Other conflicts have been reported by the dry run without it.
 			options.Force = new(t.options.ForceConflicts || mode != "")
 		}
-		stored, err = t.application.Resource.Patch(ctx, t.preview.Subject.Name, kind, patch, options)
+		stored, err = t.application.Resource.Patch(ctx, t.application.Subject.Name, kind, patch, options)
 	}
 	if err != nil {
 		return a, t.classify(err)
 	}
 	isOther := func(text string) bool { return !strings.HasPrefix(text, protocol.WarningPrefix) }
 	a.warnings = slices.DeleteFunc(slices.Clone(*heard), isOther)
-	a.answered = len(a.warnings) > 0 || t.preview.Subject.IsSecret() && len(*heard) > 0
+	a.answered = len(a.warnings) > 0 || t.application.Subject.IsSecret() && len(*heard) > 0
 	if applied, marked := strings.CutSuffix(lastApplied(stored), mark); marked && !t.options.ServerSide {
 		setLastApplied(stored, applied)
 	}
 	if mode != "" {
 		t.restoreLabel(stored)
 	}
-	a.text, err = stored.MarshalJSON()
+	a.object, err = parsed(stored)
 	return a, err
+}
+
+func parsed(o *unstructured.Unstructured) (ownership.Object, error) {
+	text, err := o.MarshalJSON()
+	if err != nil {
+		return ownership.Object{}, err
+	}
+	return ownership.ParseObject(text)
 }
 
 // patch returns the patch of an apply, {} if a client-side apply changes nothing.
@@ -82,8 +93,8 @@ func (t *trial) patch(sent *unstructured.Unstructured) (text []byte, kind types.
 	if err != nil || t.options.ServerSide {
 		return manifest, types.ApplyPatchType, err
 	}
-	text, kind, err = t.preview.Subject.ApplyPatch(t.base(), manifest, t.preview.Subject.Object.Text())
-	if live, _ := t.preview.Subject.Object.LastApplied(); err == nil && string(text) != "{}" && lastApplied(sent) == live {
+	text, kind, err = t.application.Subject.ApplyPatch(t.base(), manifest, t.application.Subject.Object.Text())
+	if live, _ := t.application.Subject.Object.LastApplied(); err == nil && string(text) != "{}" && lastApplied(sent) == live {
 		setLastApplied(sent, live+mark)
 		return t.patch(sent)
 	}
@@ -92,7 +103,7 @@ func (t *trial) patch(sent *unstructured.Unstructured) (text []byte, kind types.
 
 // base returns the last-applied configuration as kubectl reads it.
 func (t *trial) base() []byte {
-	base, _ := t.preview.Subject.Object.LastApplied()
+	base, _ := t.application.Subject.Object.LastApplied()
 	if strings.TrimSpace(base) == "null" {
 		return nil
 	}
@@ -101,7 +112,7 @@ func (t *trial) base() []byte {
 
 // sent returns the manifest as kubectl sends it: with itself in the last-applied annotation for a client-side apply. If mode is not
 // empty, it has the mode label.
-func (t *trial) sent(mode string) (*unstructured.Unstructured, error) {
+func (t *trial) sent(mode ownership.Mode) (*unstructured.Unstructured, error) {
 	sent := t.application.Manifest.DeepCopy()
 	if !t.options.ServerSide {
 		// As in GetModifiedConfiguration (k8s.io/kubectl/pkg/util/apply.go): with an annotations map, even if it is empty, and with
@@ -118,14 +129,17 @@ func (t *trial) sent(mode string) (*unstructured.Unstructured, error) {
 		setLastApplied(sent, string(text))
 	}
 	if mode != "" {
-		sent.SetLabels(labels.Merge(sent.GetLabels(), labels.Set{ownership.ModeLabel: mode}))
+		sent.SetLabels(labels.Merge(sent.GetLabels(), labels.Set{ownership.ModeLabel: string(mode)}))
 	}
 	return sent, nil
 }
 
 // restoreLabel sets the mode label of a stored object to that of the object after the apply as it is, or else of the live one.
 func (t *trial) restoreLabel(stored *unstructured.Unstructured) {
-	like, _ := ownership.ParseObject([]byte(cmp.Or(string(t.preview.With), string(t.preview.Subject.Object.Text())))) // which has been parsed before
+	like := t.with
+	if !like.Present() {
+		like = t.application.Subject.Object
+	}
 	set := labels.Merge(stored.GetLabels(), nil)
 	delete(set, ownership.ModeLabel)
 	if label, labeled := like.ModeLabel(); labeled {

@@ -37,16 +37,20 @@ func TestTheReasonInAWarning(t *testing.T) {
 			"handoff: HorizontalPodAutoscaler/web owns .spec.replicas and may revert this change", replicas, "7",
 			"HorizontalPodAutoscaler/web owns and may revert this change",
 		},
-		"a field nested under it":          {"handoff: kept .spec.replicas.min=7", replicas, "7", ""},
+		"a field above it": { // which is kept as a whole
+			"handoff: kept .spec.x, owned by bot", fieldpath.MakePathOrDie("spec", "x", "min"), "7", "kept, owned by bot",
+		},
+		"a field nested under it": { // the object of a kept label differs as a whole if the manifest has dropped its only label
+			"handoff: kept .spec.replicas.min=7", replicas, "7", "kept .spec.replicas.min=7",
+		},
 		"a field with a longer name":       {"handoff: kept .spec.replicasMax=7", replicas, "7", ""},
 		"a path of which the front is cut": {"handoff: kept ...replicas, owned by bot", replicas, "7", ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			object := jsontree.Valid(fmt.Appendf(nil, `{"spec":{"replicas":%[1]s,"x":%[1]s},"data":{"password":%[1]s}}`, c.value))
-			r := trial{warnings: []string{c.warning}, used: map[string]bool{}, with: object}
-			got, ok := r.warning(c.path)
-			if got != c.want || ok != (c.want != "") || r.used[c.warning] != ok {
-				t.Errorf("want %q, got %q (%v)", c.want, got, ok)
+			r := trial{warnings: []string{c.warning}, used: map[string]bool{}}
+			if _, got := r.said(c.path, object); got != c.want || r.used[c.warning] != (c.want != "") {
+				t.Errorf("want %q, got %q", c.want, got)
 			}
 		})
 	}
@@ -54,21 +58,9 @@ func TestTheReasonInAWarning(t *testing.T) {
 
 // What handoff records is not a field that it acts on.
 func TestRecordsAreNotCompared(t *testing.T) {
-	annotated := `{"metadata":{"annotations":{"` + ownership.AppliedAnnotation + `":"{}","` + ownership.LastAppliedAnnotation + `":"{}"},"name":"web"}}`
-	compared, err := plain([]byte(annotated))
-	if want := `{"metadata":{"name":"web"}}`; err != nil || string(compared.Text()) != want {
-		t.Errorf("want %s, got %s, %v", want, compared.Text(), err)
-	}
-}
-
-// The object of a kept label differs as a whole if the manifest has dropped its only label.
-func TestAWarningNamesAFieldNestedUnderADifference(t *testing.T) {
-	r := trial{
-		warnings: []string{"handoff: kept .metadata.labels.team=web, set by kubectl-label and no longer in the manifest"},
-		used:     map[string]bool{}, with: jsontree.Valid([]byte(`{"metadata":{"labels":{"team":"web"}}}`)),
-	}
-	found := r.addWarned(fieldpath.MakePathOrDie("metadata", "labels"))
-	if fields := r.preview.Fields; !found || len(fields) != 1 || fields[0].Path != ".metadata.labels.team" || !fields[0].Acted {
-		t.Errorf("got %v", fields)
+	o, err := ownership.ParseObject([]byte(
+		`{"metadata":{"annotations":{"` + ownership.AppliedAnnotation + `":"{}","` + ownership.LastAppliedAnnotation + `":"{}"},"name":"web"}}`))
+	if got, want := string(plain(o).Text()), `{"metadata":{"name":"web"}}`; err != nil || got != want {
+		t.Errorf("want %s, got %s, %v", want, got, err)
 	}
 }

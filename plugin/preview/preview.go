@@ -3,12 +3,11 @@
 package preview
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
-	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/installation"
@@ -72,12 +71,9 @@ type Preview struct {
 	// Gaps describe what is unknown; a complete answer has none.
 	Gaps []string `json:"gaps,omitempty"`
 
-	// Subject is the live object, absent if the apply creates it.
-	Subject source.Subject `json:"-"`
-	// Without and With are the object after an apply, without and with handoff, as JSON. Without is nil if the API server rejects
-	// that apply, or if it is unknown, which is a gap.
-	Without []byte `json:"-"`
-	With    []byte `json:"-"`
+	// subject is the live object, absent if the apply creates it. isKnown reports whether the result without handoff is known.
+	subject source.Subject
+	isKnown bool
 }
 
 // trial is an apply to preview.
@@ -85,15 +81,14 @@ type trial struct {
 	preview     Preview
 	application source.Application
 	options     Options
-	// live, without and with are the objects as they are shown.
-	live, without, with *jsontree.Node
+	// without and with are the object after an apply, without and with handoff. without is absent if the API server rejects that apply,
+	// or if it is unknown, which is a gap.
+	without, with ownership.Object
 	// after is the object after the apply, as it is.
 	after installation.Object
-	// warnings are those about With, and used are those that are the reason for a field. isLocal reports whether this program has
-	// decided, and not the webhook.
+	// warnings are those about the apply with handoff, and used are those that are the reason for a field.
 	warnings []string
 	used     map[string]bool
-	isLocal  bool
 }
 
 // Of previews the apply of a manifest. The error starts with the name of the object; in most cases it is the API server's reason
@@ -101,7 +96,7 @@ type trial struct {
 func Of(ctx context.Context, a source.Application, o Options) (Preview, error) {
 	t := &trial{application: a, options: o, used: map[string]bool{}, preview: Preview{
 		APIVersion: explain.APIVersion, Kind: "Preview", Object: explain.ObjectOf(a.Subject), Creates: !a.Subject.Object.Present(),
-		Fields: []Field{}, Gaps: a.Subject.Gaps, Subject: a.Subject,
+		Fields: []Field{}, Gaps: a.Subject.Gaps, subject: a.Subject,
 	}}
 	err := t.compare(ctx)
 	if err == nil {
@@ -110,64 +105,59 @@ func Of(ctx context.Context, a source.Application, o Options) (Preview, error) {
 	if err != nil {
 		return t.preview, fmt.Errorf("%s: %w", a.Subject, err)
 	}
-	if t.preview.Keeps && !t.preview.Acts {
+	if t.preview.Acts = t.preview.Acts && t.preview.Keeps; t.preview.Keeps && !t.preview.Acts {
 		t.preview.State = t.state(ctx)
 	}
+	t.preview.isKnown = t.without.Present()
 	t.addGaps()
 	return t.preview, nil
-}
-
-func (t *trial) compare(ctx context.Context) error {
-	switch {
-	case t.application.Manifest.GetResourceVersion() != "" && t.preview.Creates: // which a dry run does not show
-		return errors.New(rejects + "metadata.resourceVersion must not be set on objects to be created; remove it from the manifest")
-	case t.isOnline():
-		return t.dryRuns(ctx)
-	case t.options.ServerSide:
-		return errors.New("a server-side apply can only be previewed by the API server; omit --live or --server-side")
-	default:
-		return t.local(ctx)
-	}
 }
 
 // isOnline reports whether the API server previews the apply.
 func (t *trial) isOnline() bool { return t.application.Resource != nil }
 
-// dryRuns compares two dry runs of the apply. The first is the apply as it is. If handoff has answered it, the other is the one
-// with the mode label off, otherwise the one with the mode label enforce.
-func (t *trial) dryRuns(ctx context.Context) error {
+// isReviewable reports whether handoff can review the object: any in a namespace, and others of some kinds.
+func (t *trial) isReviewable() bool {
+	subject := t.application.Subject
+	return !t.isOnline() || subject.Namespace != "" || t.options.Installation.Selectable(subject.Kind)
+}
+
+// compare determines the results of the apply without and with handoff. The first dry run is the apply as it is. If handoff has
+// answered it, the other is the one with the mode label off, otherwise the one with the mode label enforce.
+func (t *trial) compare(ctx context.Context) error {
+	if t.application.Manifest.GetResourceVersion() != "" && t.preview.Creates { // which a dry run does not show
+		return errors.New(rejects + "metadata.resourceVersion must not be set on objects to be created; remove it from the manifest")
+	}
 	now, err := t.send(ctx, "")
 	var refused *refusal
 	if errors.As(err, &refused) && !t.preview.Creates && t.isReviewable() {
 		// Handoff can make it valid by clearing a default that conflicts with the manifest.
-		if on, err := t.send(ctx, string(ownership.ModeEnforce)); err == nil && on.answered {
-			t.preview.Refused, t.preview.With, t.warnings = refused.Error(), on.text, on.warnings
-			return t.setMode(ctx)
+		if on, err := t.send(ctx, ownership.ModeEnforce); err == nil && on.answered {
+			t.preview.Refused, t.with, t.warnings = refused.Error(), on.object, on.warnings
+			t.setMode(ctx)
+			return nil
 		}
 	}
 	if err != nil {
 		return err
 	}
-	t.preview.Without, t.preview.With, t.warnings = now.text, now.text, now.warnings
-	if err := t.setMode(ctx); err != nil || now.unsent || !t.isReviewable() {
-		return err
+	t.without, t.with, t.warnings = now.object, now.object, now.warnings
+	t.setMode(ctx)
+	if now.unsent || !t.isReviewable() {
+		return nil
 	}
 	if now.answered {
-		if err := t.turnOff(ctx); err != nil || t.preview.Acts || t.preview.Mode == ownership.ModeEnforce && !t.options.Configured {
+		err = t.turnOff(ctx)
+		if err != nil || t.preview.Acts || t.preview.Mode == ownership.ModeEnforce && !t.options.Configured {
 			return err
 		}
 	}
 	return t.turnOn(ctx)
 }
 
-// isReviewable reports whether handoff can review the object: any in a namespace, and others of some kinds.
-func (t *trial) isReviewable() bool {
-	return !t.isOnline() || t.preview.Subject.Namespace != "" || t.options.Installation.Selectable(t.preview.Subject.Kind)
-}
-
 // turnOff determines the result without handoff, which has answered the apply.
 func (t *trial) turnOff(ctx context.Context) error {
-	off, err := t.send(ctx, string(ownership.ModeOff))
+	off, err := t.send(ctx, ownership.ModeOff)
 	var refused *refusal
 	switch {
 	case errors.As(err, &refused):
@@ -176,14 +166,14 @@ func (t *trial) turnOff(ctx context.Context) error {
 		t.gap("unknown what the apply does without handoff, because the label " + ownership.ModeLabel +
 			"=off, which that dry run needs on the object, is rejected: " + err.Error())
 	default:
-		t.preview.Without = off.text
-		different, err := t.differences()
+		t.without = off.object
+		different, err := t.differences(plain(t.without), plain(t.with))
 		if t.preview.Acts = len(different) > 0; !t.preview.Acts {
-			t.preview.Without = t.preview.With
+			t.without = t.with
 		}
 		return err
 	}
-	t.preview.Acts, t.preview.Without = true, nil
+	t.preview.Acts, t.without = true, ownership.Object{}
 	return nil
 }
 
@@ -191,28 +181,27 @@ func (t *trial) turnOff(ctx context.Context) error {
 // call handoff even then, or the user has given a configuration, by the decision of this program.
 func (t *trial) turnOn(ctx context.Context) error {
 	isSilent := t.preview.Mode == ownership.ModeEnforce
-	if !t.options.Configured && !isSilent {
-		on, err := t.send(ctx, string(ownership.ModeEnforce))
+	if t.isOnline() && !t.options.Configured && !isSilent {
+		on, err := t.send(ctx, ownership.ModeEnforce)
 		if err == nil && on.answered {
-			t.preview.With, t.warnings = on.text, on.warnings
+			t.with, t.warnings = on.object, on.warnings
 			return nil
 		}
 		isSilent = err == nil
 	}
-	with, warnings, err := t.decide(t.preview.Without)
-	if len(warnings) > 0 && isSilent && !t.options.Configured && t.enabled(ctx).On() {
+	with, warnings, err := t.decide()
+	if t.isOnline() && !t.options.Configured && isSilent && len(warnings) > 0 && t.enabled(ctx).On() {
 		return nil // handoff keeps nothing: its configuration is another
 	}
-	t.preview.With, t.warnings, t.isLocal = with, warnings, true
+	t.with, t.warnings = with, warnings
+	t.preview.Acts = !t.isOnline() && t.preview.Mode == ownership.ModeEnforce
 	return err
 }
 
 // setMode sets the mode of the object after the apply.
-func (t *trial) setMode(ctx context.Context) error {
-	o, err := ownership.ParseObject(t.preview.With)
-	t.after = installation.ObjectOf(t.preview.Subject.Kind, t.preview.Subject.Namespace, o)
+func (t *trial) setMode(ctx context.Context) {
+	t.after = installation.ObjectOf(t.application.Subject.Kind, t.application.Subject.Namespace, t.with)
 	t.preview.Mode = t.options.Installation.Mode(ctx, t.after).Set
-	return err
 }
 
 // enabled returns how handoff would review the object with the mode label enforce.
@@ -222,49 +211,46 @@ func (t *trial) enabled(ctx context.Context) installation.Answer {
 	return t.options.Installation.Effect(ctx, object)
 }
 
-// state returns why handoff does not do what it would, and how to enable it.
+// state returns why handoff does not do what it would, or how to enable it.
 func (t *trial) state(ctx context.Context) string {
-	why := t.options.Installation.Mode(ctx, t.after).Why
+	why, namespace := t.options.Installation.Mode(ctx, t.after).Why, t.application.Subject.Namespace
 	if enabled := t.enabled(ctx); why == "" && enabled.Reason != "" {
 		why = enabled.Why
 	}
-	does, remedy := "is off", "to enable it: kubectl handoff enable "+t.preview.Subject.Namespace
 	_, isLabeled := t.after.Labels[ownership.ModeLabel]
 	switch {
-	case t.preview.Mode == installation.Unknown && t.isOnline():
-		return why + "; a dry run has the result of WITHOUT HANDOFF"
-	case t.preview.Mode == installation.Unknown:
+	case t.preview.Mode == installation.Unknown && !t.isOnline():
 		return why
-	case t.preview.Mode == ownership.ModeEnforce:
-		return "handoff is enabled here, but WITHOUT HANDOFF applies: " +
-			cmp.Or(why, "its configuration in the cluster is another; omit --config")
+	case t.preview.Mode == installation.Unknown:
+		return why + "; a dry run has the result of WITHOUT HANDOFF"
 	case why != "":
-		remedy = "enabling it has no effect: " + why
-	case isLabeled || t.preview.Subject.Namespace == "":
-		remedy = "to enable it, set the object's label " + ownership.ModeLabel + "=" + string(ownership.ModeEnforce)
+	case t.preview.Mode == ownership.ModeEnforce:
+		why = "the configuration of handoff in the cluster is another; omit --config"
+	case isLabeled || namespace == "":
+		why = fmt.Sprintf("the mode is %s; to enable handoff, set the object's label %s=%s", t.preview.Mode, ownership.ModeLabel, ownership.ModeEnforce)
+	default:
+		why = fmt.Sprintf("the mode is %s; to enable handoff: kubectl handoff enable %s", t.preview.Mode, namespace)
 	}
-	if t.preview.Mode == ownership.ModeWarn {
-		does = "only warns"
-	}
-	return "handoff " + does + " here, so WITHOUT HANDOFF applies; " + remedy
+	return "WITHOUT HANDOFF applies: " + why
 }
 
 // addGaps adds gaps for the parts of an apply that a preview does not show.
 func (t *trial) addGaps() {
-	if !t.isOnline() && !t.preview.Creates && len(t.preview.Subject.Object.ManagedFields()) == 0 {
+	live := t.application.Subject.Object
+	if !t.isOnline() && !t.preview.Creates && len(live.ManagedFields()) == 0 {
 		t.gap("no managedFields, so the managers that set its fields are unknown; " +
 			"export it with kubectl get -o yaml --show-managed-fields")
 	}
-	entries, _ := t.preview.Subject.Object.Entries() // the decision reports the error
-	for _, e := range entries {
-		if t.options.ServerSide && e.Manager == clientSideManager && e.Operation == ownership.OperationUpdate {
-			t.gap("after earlier client-side applies, kubectl first moves their managedFields entries " +
-				"to the server-side manager and then deletes fields that are missing from the manifest; a dry run does not show that")
-			return
-		}
+	entries, _ := live.Entries() // the decision reports the error
+	isClientSide := func(e ownership.Entry) bool {
+		return e.Manager == clientSideManager && e.Operation == ownership.OperationUpdate
+	}
+	if t.options.ServerSide && slices.ContainsFunc(entries, isClientSide) {
+		t.gap("after earlier client-side applies, kubectl first moves their managedFields entries " +
+			"to the server-side manager and then deletes fields that are missing from the manifest; a dry run does not show that")
 	}
 }
 
 func (t *trial) gap(text string) {
-	t.preview.Gaps = append(t.preview.Gaps[:len(t.preview.Gaps):len(t.preview.Gaps)], t.preview.Subject.String()+": "+text)
+	t.preview.Gaps = append(slices.Clip(t.preview.Gaps), t.application.Subject.String()+": "+text)
 }

@@ -24,7 +24,7 @@ func (r *refusal) Error() string { return rejects + r.text }
 func (t *trial) classify(err error) error {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
-		return source.Advise(err, t.preview.Subject.Namespace)
+		return source.Advise(err, t.application.Subject.Namespace)
 	}
 	var causes []metav1.StatusCause
 	if details := status.Status().Details; details != nil {
@@ -38,12 +38,12 @@ func (t *trial) classify(err error) error {
 		return conflict(causes)
 	case isStrict: // which names fields, but quotes no values
 		return errors.New(rejects + unknown + "; fix it, or use --validate=warn")
-	case t.preview.Subject.IsSecret() && !source.IsPermission(err):
+	case t.application.Subject.IsSecret() && !source.IsPermission(err):
 		text = source.WithoutMessage(err).Error()
 	case apierrors.IsInvalid(err) && len(causes) == 1 && causes[0].Field == "patch": // the message quotes the object
 		return errors.New(rejects + strings.TrimPrefix(text[strings.LastIndex(text, `": `)+1:], ": "))
 	case !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err):
-		return source.Advise(err, t.preview.Subject.Namespace)
+		return source.Advise(err, t.application.Subject.Namespace)
 	}
 	if apierrors.IsInvalid(err) && len(causes) > 0 && !slices.ContainsFunc(causes, isNameless) {
 		return &refusal{text}

@@ -3,6 +3,7 @@ package preview
 import (
 	"encoding/json"
 	"io"
+	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -16,33 +17,32 @@ const maxValueLen = 40
 func (p Preview) MarshalJSON() ([]byte, error) {
 	type data Preview
 	visible := data(p)
-	visible.Acts, visible.Fields = p.Acts && p.Keeps, []Field{}
-	for _, f := range p.Fields {
+	visible.Fields = slices.Clone(p.Fields)
+	for i := range visible.Fields {
+		f := &visible.Fields[i]
 		for _, value := range []*json.RawMessage{&f.Live, &f.Without, &f.With} {
-			*value = p.Subject.Visible(f.path, *value)
+			*value = p.subject.Visible(f.path, *value)
 		}
-		visible.Fields = append(visible.Fields, f)
 	}
 	return json.Marshal(visible)
 }
 
 // Write writes the preview for people: a table of the fields, followed by remarks.
 func (p *Preview) Write(w io.Writer) error {
-	done := "unchanged"
-	if p.Creates {
-		done = "created"
-	}
-	lines := []string{p.Subject.Title() + ": " + done}
-	if len(p.Fields) > 0 {
-		lines = nil
-		head := []string{p.Subject.Title(), "LIVE", "WITHOUT HANDOFF", "WITH HANDOFF", "WHY"}
+	var lines []string
+	switch {
+	case len(p.Fields) > 0:
 		rows := make([][]string, len(p.Fields))
-		for i := range p.Fields {
-			rows[i] = p.row(&p.Fields[i])
+		for i, f := range p.Fields {
+			rows[i] = []string{f.Path, p.show(f.path, f.Live), p.showWithout(f), p.show(f.path, f.With), f.Why}
 		}
-		if err := table.Write(w, head, rows); err != nil {
+		if err := table.Write(w, []string{p.subject.Title(), "LIVE", "WITHOUT HANDOFF", "WITH HANDOFF", "WHY"}, rows); err != nil {
 			return err
 		}
+	case p.Creates:
+		lines = append(lines, p.subject.Title()+": created")
+	default:
+		lines = append(lines, p.subject.Title()+": unchanged")
 	}
 	if p.Refused != "" {
 		lines = append(lines, "without handoff, "+p.Refused)
@@ -54,20 +54,20 @@ func (p *Preview) Write(w io.Writer) error {
 	return table.Lines(w, lines...)
 }
 
-func (p *Preview) row(f *Field) []string {
-	without := p.show(f.path, f.Without)
+func (p *Preview) showWithout(f Field) string {
 	switch {
 	case p.Refused != "":
-		without = "(rejected)"
-	case p.Without == nil:
-		without = "(unknown)"
+		return "(rejected)"
+	case !p.isKnown:
+		return "(unknown)"
+	default:
+		return p.show(f.path, f.Without)
 	}
-	return []string{f.Path, p.show(f.path, f.Live), without, p.show(f.path, f.With), f.Why}
 }
 
 func (p *Preview) show(path fieldpath.Path, value []byte) string {
 	if value == nil {
 		return "-"
 	}
-	return table.Shorten(p.Subject.Show(path, value), maxValueLen)
+	return table.Shorten(p.subject.Show(path, value), maxValueLen)
 }
