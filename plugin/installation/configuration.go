@@ -57,21 +57,22 @@ func container(of *appsv1.Deployment) (c corev1.Container) {
 	return c
 }
 
-// Flag returns the value of a flag of the webhook, written as --name=value, as --name value, or as --name alone.
-func Flag(of *appsv1.Deployment, name string) (value string, set bool) {
+// Flag returns the value of a flag of the webhook, written as --name=value, as --name value, or as --name alone, or the default.
+func Flag(of *appsv1.Deployment, name, byDefault string) (value string) {
+	value = byDefault
 	args := slices.Concat(container(of).Command, container(of).Args)
 	for i, arg := range args {
 		given, assigned := strings.CutPrefix(arg, "--"+name+"=")
 		switch {
 		case assigned:
-			value, set = given, true
+			value = given
 		case arg == "--"+name && i+1 < len(args) && !strings.HasPrefix(args[i+1], "-"):
-			value, set = args[i+1], true
+			value = args[i+1]
 		case arg == "--"+name:
-			value, set = "true", true
+			value = "true"
 		}
 	}
-	return value, set
+	return value
 }
 
 // ErrInvalid is the error about a configuration that is not valid. The pods use the last valid one, or the default if they have
@@ -85,8 +86,8 @@ func (in *Installation) Configuration(ctx context.Context) (config.HandoffConfig
 	if err == nil && deployment == nil {
 		err = errors.New("no Deployment has the pods of the Service of handoff")
 	}
-	file, set := Flag(deployment, "config")
-	if err != nil || !set {
+	file := Flag(deployment, "config", "")
+	if err != nil || file == "" {
 		return config.Default(), err
 	}
 	name, key := mounted(deployment, file)

@@ -10,7 +10,6 @@ import (
 
 	registration "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -268,22 +267,24 @@ func (in *Installation) Labeled(ctx context.Context) (all []Outside, unread []er
 	if entry == nil {
 		return nil, nil
 	}
-	for _, rule := range entry.Rules {
-		for _, group := range rule.APIGroups {
-			for _, name := range rule.Resources {
-				resource := schema.GroupVersionResource{Group: group, Version: rule.APIVersions[0], Resource: name}
-				if strings.Contains(resource.Version+name, "*") {
-					unread = append(unread, fmt.Errorf("the webhook configuration has a rule for any of %s", resource))
-					continue
-				}
-				found, err := List[metav1.PartialObjectMetadata](ctx, in, resource, "", ownership.ModeLabel)
-				if err != nil && !apierrors.IsNotFound(err) { // the API server need not serve every resource in every group of a rule
-					unread = append(unread, fmt.Errorf("%s: %w", resource.GroupResource(), err))
-				}
-				for _, o := range found {
-					named := strings.ToLower(o.Kind) + "." + group + "/" + o.Name
-					all = append(all, Outside{named, Object{Resource: resource.GroupResource(), Labels: o.Labels}})
-				}
+	served, err := in.Discovery.ServerPreferredResources() // without those of an aggregated API whose server is unavailable
+	if err != nil {
+		unread = append(unread, err)
+	}
+	for _, list := range served {
+		gv, _ := schema.ParseGroupVersion(list.GroupVersion) // the API server's own
+		for _, r := range list.APIResources {
+			resource := gv.WithResource(r.Name)
+			if r.Namespaced || !slices.Contains(r.Verbs, "list") || !Reviews(entry, resource.GroupResource(), false) {
+				continue
+			}
+			found, err := List[metav1.PartialObjectMetadata](ctx, in, resource, "", ownership.ModeLabel)
+			if err != nil {
+				unread = append(unread, fmt.Errorf("%s: %w", resource.GroupResource(), err))
+			}
+			for _, o := range found {
+				named := strings.ToLower(r.Kind) + "." + gv.Group + "/" + o.Name
+				all = append(all, Outside{named, Object{Resource: resource.GroupResource(), Labels: o.Labels}})
 			}
 		}
 	}
