@@ -23,10 +23,10 @@ pod. The other checks find out why there is no answer, and what will fail next.
 Checks:
   api-server      the version of Kubernetes
   configuration   the MutatingWebhookConfiguration exists, its rules match all kinds that can be scaled
-  pods            the Deployment and its pods: not ready, restarts, cannot be created
+  pods            the Deployment and its pods: not ready, cannot be created
   certificate     the serving certificate: expiration, DNS names, CA; the caBundle of each webhook
   permissions     which permissions the webhook's ServiceAccount lacks
-  namespaces      which of them seem to have opted in and have not, such as by a misspelled annotation or an unknown mode
+  namespaces      a mode has no effect there, or is unknown
   dry-run         the API server calls the webhook, and a pod answers
   network         the API server reaches a pod through the Service, its port and its ready endpoints, or which error it gets
   changes         what other clients have changed in the configuration since the installation

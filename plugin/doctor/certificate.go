@@ -87,7 +87,7 @@ func (d *diagnosis) secretName() string {
 			}
 		}
 	}
-	return d.flag("self-signed-secret", "handoff-webhook-tls")
+	return installation.Flag(d.deployment, "self-signed-secret", "handoff-webhook-tls")
 }
 
 func (d *diagnosis) secret() string { return d.named("secret", d.secretName()) }

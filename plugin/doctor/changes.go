@@ -8,9 +8,6 @@ import (
 	"strings"
 
 	registration "k8s.io/api/admissionregistration/v1"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
@@ -21,8 +18,8 @@ import (
 )
 
 // checkChanges compares the entries with what was installed: with the last-applied manifest if there is one, else with the
-// manifests of this version. It also reports fields that a manager has written which applies no manifests, such as an admission
-// enforcer or kubectl edit. What an installer chose, such as failurePolicy Fail in the values of the chart, is no finding.
+// manifests of this version. It reports fields that a manager has written which applies no manifests, such as an admission enforcer
+// or kubectl edit, and fields that no installation chooses.
 func (d *diagnosis) checkChanges(context.Context) {
 	if len(d.configuration.ManagedFields) == 0 {
 		d.check.gap("%s has no managedFields, so it is unknown who changed it", d.object())
@@ -44,7 +41,7 @@ func (d *diagnosis) checkChanges(context.Context) {
 		}
 	}
 	for _, entry := range entries {
-		d.compare(entry, installation.Find(installed, entry.Name), isApplied)
+		d.compare(entry, installation.Find(installed, entry.Name))
 	}
 	if len(d.check.Findings) == 0 {
 		d.check.Detail = "as installed"
@@ -54,30 +51,29 @@ func (d *diagnosis) checkChanges(context.Context) {
 // conditionPrefix begins the names of match conditions, which can be added, changed and removed one by one.
 const conditionPrefix = "matchCondition "
 
-// compare reports the fields of an entry that differ from what was installed, if that is known, or that a manager has written which
-// applies no manifests. The last-applied manifest contains what an installation can choose, too.
-func (d *diagnosis) compare(live, installed *registration.MutatingWebhook, isApplied bool) {
+// compare reports the fields of an entry that differ from what was installed, if that is known, unless an applier of manifests has
+// written them and an installation can choose them: GKE Autopilot changes the namespaceSelector during admission, in the name of the applier
+// (https://cloud.google.com/kubernetes-engine/docs/concepts/autopilot-security). Namespaces that are excluded although they have opted in
+// are found with the namespaces.
+func (d *diagnosis) compare(live, installed *registration.MutatingWebhook) {
 	is, was := textsOf(live), textsOf(installed)
 	for name := range was {
 		if is[name] == "" && strings.HasPrefix(name, conditionPrefix) {
 			is[name] = "missing"
 		}
 	}
-	chosen := sets.New("failurePolicy", "timeoutSeconds", "namespaceSelector", "rules")
 	for _, name := range slices.Sorted(maps.Keys(is)) {
 		problem, manager := name+" of "+live.Name+" is "+short(is[name])+", not as installed", d.foreign(live.Name, name)
+		isChosen := slices.Contains([]string{"failurePolicy", "timeoutSeconds", "namespaceSelector", "rules"}, name)
 		switch {
-		case is[name] == was[name]:
-		case manager != "":
-			remedies := []string{reinstall}
-			if !strings.HasPrefix(manager, "kubectl") { // the label does not remove what AKS has added
-				remedies = slices.Insert(remedies, 0, "exempt it from the rules of "+manager+", on AKS with: "+
-					"kubectl label "+d.object()+" admissions.enforcer/disabled=true")
-			}
-			d.check.found(d.object(), problem+": changed by "+manager, remedies...)
-		case was[name] == "", chosen.Has(name) && !isApplied, name == "namespaceSelector" && excludesOthers(*live, *installed):
-		default:
+		case is[name] == was[name], manager == "" && (isChosen || was[name] == ""):
+		case manager == "":
 			d.check.found(d.object(), problem, reinstall)
+		case strings.HasPrefix(manager, "kubectl"):
+			d.check.found(d.object(), problem+": changed by "+manager, reinstall)
+		default: // the label does not remove what AKS has added
+			d.check.found(d.object(), problem+": changed by "+manager, "exempt it from the rules of "+manager+", on AKS with: "+
+				"kubectl label "+d.object()+" admissions.enforcer/disabled=true", reinstall)
 		}
 	}
 }
@@ -92,13 +88,6 @@ func textsOf(entry *registration.MutatingWebhook) map[string]string {
 	for _, condition := range entry.MatchConditions {
 		texts[conditionPrefix+condition.Name] = oneLine(condition.Expression)
 	}
-	entry = entry.DeepCopy()
-	all := registration.AllScopes
-	for i := range entry.Rules {
-		if entry.Rules[i].Scope == nil {
-			entry.Rules[i].Scope = &all // as the API server sets it
-		}
-	}
 	for name, value := range map[string]any{
 		"failurePolicy": entry.FailurePolicy, "timeoutSeconds": entry.TimeoutSeconds, "matchPolicy": entry.MatchPolicy,
 		"reinvocationPolicy": entry.ReinvocationPolicy, "rules": entry.Rules,
@@ -109,21 +98,6 @@ func textsOf(entry *registration.MutatingWebhook) map[string]string {
 		}
 	}
 	return texts
-}
-
-// excludesOthers reports whether the namespaceSelectors of two entries differ only in the namespaces that they exclude by name. GKE
-// Autopilot adds its own during admission (https://cloud.google.com/kubernetes-engine/docs/concepts/autopilot-security). Excluded
-// namespaces that have opted in are found with the namespaces.
-func excludesOthers(a, b registration.MutatingWebhook) bool {
-	var texts [2]string
-	for i, entry := range []registration.MutatingWebhook{a, b} {
-		selector := entry.NamespaceSelector.DeepCopy()
-		selector.MatchExpressions = slices.DeleteFunc(selector.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool {
-			return r.Key == corev1.LabelMetadataName && r.Operator == metav1.LabelSelectorOpNotIn
-		})
-		texts[i] = selector.String()
-	}
-	return texts[0] == texts[1]
 }
 
 // foreign returns a manager that wrote a field of an entry and applies no manifests; "" if the field was applied.

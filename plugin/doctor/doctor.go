@@ -6,7 +6,6 @@ package doctor
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	registration "k8s.io/api/admissionregistration/v1"
@@ -14,7 +13,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
 	"github.com/ownership-handoff/handoff/plugin/explain"
@@ -39,7 +37,6 @@ type diagnosis struct {
 
 	in        *installation.Installation
 	config    *rest.Config
-	discovery discovery.DiscoveryInterface
 	resources []metav1.APIResource // those that the API server serves, nil if they cannot be read
 	// configuration is the first one that calls handoff, an empty one if there is none, service the Service that it names, and
 	// deployment the Deployment of the pods, each nil if it is unknown. namespace is theirs.
@@ -83,11 +80,6 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	}
 	d := &diagnosis{options: o, config: config, namespace: "handoff-system", selector: "app.kubernetes.io/name=handoff"} // as shipped
 	d.configuration.Name = "handoff"                                                                                     // likewise
-	limited := rest.CopyConfig(config)
-	limited.Timeout = 10 * time.Second // its requests have no context
-	if d.discovery, err = discovery.NewDiscoveryClientForConfig(limited); err != nil {
-		return nil, fmt.Errorf("creating a client: %w", err)
-	}
 	if d.in, err = installation.Of(ctx, config); err != nil {
 		return nil, err
 	}
@@ -97,7 +89,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if d.service = d.in.ServiceReference(); d.service != nil {
 		d.namespace = d.service.Namespace
 	}
-	if d.deployment, _ = d.in.Deployment(ctx); d.deployment != nil {
+	if d.deployment, _ = d.in.Deployment(ctx); d.deployment != nil { // the error is a gap of the pods
 		d.selector = metav1.FormatLabelSelector(d.deployment.Spec.Selector)
 	}
 	report := &Report{APIVersion: explain.APIVersion, Kind: "Diagnosis"}
@@ -129,27 +121,17 @@ func (d *diagnosis) named(resource, name string) string {
 	return resource + "/" + name + " -n " + d.namespace
 }
 
-// flag returns the value of a flag of the webhook, or the default.
-func (d *diagnosis) flag(name, byDefault string) string {
-	if value, set := installation.Flag(d.deployment, name); set {
-		return value
-	}
-	return byDefault
-}
-
 // selfSigned reports whether the webhook issues its own certificates.
-func (d *diagnosis) selfSigned() bool { return d.flag("self-signed", "false") == "true" }
+func (d *diagnosis) selfSigned() bool {
+	return installation.Flag(d.deployment, "self-signed", "false") == "true"
+}
 
 // reinstall is how to restore what the manifests contain.
 const reinstall = "run the command that installed handoff again: kubectl apply -k DIRECTORY, or helm upgrade"
 
-// kubectl returns a command in the namespace of the installation, ofPods one about the pods, and logs the one that shows their logs.
+// kubectl returns a command in the namespace of the installation, and logs the one that shows the logs of the pods.
 func (d *diagnosis) kubectl(command string) string {
 	return "kubectl -n " + d.namespace + " " + command
 }
 
-func (d *diagnosis) ofPods(command string) string {
-	return d.kubectl(command + " -l " + d.selector)
-}
-
-func (d *diagnosis) logs() string { return d.ofPods("logs") + " --tail=20" }
+func (d *diagnosis) logs() string { return d.kubectl("logs -l " + d.selector + " --tail=20") }

@@ -3,10 +3,12 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/ownership-handoff/handoff/internal/protocol"
+	"github.com/ownership-handoff/handoff/plugin/installation"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
@@ -23,7 +25,7 @@ func (d *diagnosis) checkNetwork(ctx context.Context) {
 		port = *d.service.Port
 	}
 	path := fmt.Sprintf("/api/v1/namespaces/%s/services/https:%s:%d/proxy/mutate", d.namespace, d.service.Name, port)
-	response := d.discovery.RESTClient().Get().AbsPath(path).Do(limited)
+	response := d.in.Discovery.RESTClient().Get().AbsPath(path).Do(limited)
 	body, _ := response.Raw()
 	text, err := string(body), response.Error() // which has the message of the API server, unlike that of Raw
 	if err != nil {
@@ -60,23 +62,18 @@ func (d *diagnosis) connect(text string) []string {
 		}
 	case containsAny(text, "timeout", "deadline exceeded", "no route to host"):
 		return []string{
-			"allow the API server to reach TCP port " + d.flag("webhook-port", "9443") + " of the pods: in the firewall " +
+			"allow the API server to reach TCP port " + installation.Flag(d.deployment, "webhook-port", "9443") + " of the pods: in the firewall " +
 				"between the control plane and the nodes, and in NetworkPolicies; or choose a port that is allowed (docs/managed.md)",
 			d.kubectl("get networkpolicies"),
 		}
 	default:
 		return []string{
-			d.ofPods("get pods") + " -o wide",
+			d.kubectl("get pods -l "+d.selector) + " -o wide",
 			"compare the targetPort of the Service with --webhook-port of the pods: " + d.kubectl("describe service"),
 		}
 	}
 }
 
 func containsAny(text string, parts ...string) bool {
-	for _, part := range parts {
-		if strings.Contains(text, part) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }

@@ -33,11 +33,10 @@ func (d *diagnosis) checkPermissions(ctx context.Context) {
 		d.check.gap("%v", err)
 		return
 	}
-	wanted := d.wanted(ctx)
 	var denied []string
-	for i := range wanted {
+	for _, wanted := range slices.Concat(d.ofManifests(), d.ofScalers(ctx)) {
 		answer, err := client.SubjectAccessReviews().Create(ctx, &authorizationv1.SubjectAccessReview{
-			Spec: authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: &wanted[i], User: user, Groups: []string{
+			Spec: authorizationv1.SubjectAccessReviewSpec{ResourceAttributes: &wanted, User: user, Groups: []string{
 				"system:serviceaccounts", "system:serviceaccounts:" + d.namespace, "system:authenticated",
 			}},
 		}, metav1.CreateOptions{})
@@ -46,7 +45,7 @@ func (d *diagnosis) checkPermissions(ctx context.Context) {
 			return
 		}
 		if !answer.Status.Allowed {
-			denied = append(denied, wanted[i].Verb+" "+schema.GroupResource{Group: wanted[i].Group, Resource: wanted[i].Resource}.String())
+			denied = append(denied, wanted.Verb+" "+schema.GroupResource{Group: wanted.Group, Resource: wanted.Resource}.String())
 		}
 	}
 	d.check.Detail = object
@@ -58,26 +57,51 @@ func (d *diagnosis) checkPermissions(ctx context.Context) {
 	}
 }
 
-// wanted returns the permissions that this installation uses: those of the manifests, with the scalers of its configuration.
-func (d *diagnosis) wanted(ctx context.Context) (all []authorizationv1.ResourceAttributes) {
-	folders := []string{manifests.Base}
-	if d.selfSigned() {
-		folders = append(folders, manifests.SelfSigned)
+// ofManifests returns the permissions in the manifests that this installation uses, without those for scalers.
+func (d *diagnosis) ofManifests() (all []authorizationv1.ResourceAttributes) {
+	names := map[string]string{"mutatingwebhookconfigurations": d.configuration.Name, "secrets": d.secretName()} // of this installation
+	folders := []string{manifests.Base, manifests.SelfSigned}
+	if !d.selfSigned() {
+		folders = folders[:1]
 	}
 	for _, folder := range folders {
 		for _, kind := range []string{"ClusterRole", "Role"} { // with rules of the same form
+			namespace := map[string]string{"Role": d.namespace}[kind]
 			roles, err := manifests.Objects[rbacv1.ClusterRole](folder, kind)
 			if err != nil {
 				d.check.gap("%v", err)
 			}
-			namespace := map[string]string{"Role": d.namespace}[kind]
 			for _, role := range roles {
-				for _, rule := range role.Rules {
-					all = append(all, d.permissions(namespace, rule)...)
+				for _, rule := range role.Rules { // each names one group and one resource
+					of := authorizationv1.ResourceAttributes{Namespace: namespace, Group: rule.APIGroups[0], Resource: rule.Resources[0]}
+					if len(rule.ResourceNames) > 0 {
+						of.Name = cmp.Or(names[of.Resource], rule.ResourceNames[0])
+					}
+					all = append(all, d.used(of, rule.Verbs)...)
 				}
 			}
 		}
 	}
+	return all
+}
+
+// used returns the permission for each verb that this installation uses.
+func (d *diagnosis) used(of authorizationv1.ResourceAttributes, verbs []string) (all []authorizationv1.ResourceAttributes) {
+	isScaler := slices.ContainsFunc(scale.Kinds(), func(k scale.Kind) bool { return k.GroupKind.Group == of.Group })
+	if isScaler || d.resources != nil && len(d.versionsOf(schema.GroupResource{Group: of.Group, Resource: of.Resource})) == 0 {
+		return nil
+	}
+	for _, of.Verb = range verbs {
+		// The webhook writes namespaces only for the label by which the API server selects them.
+		if of.Resource != "namespaces" || of.Verb == "list" || of.Verb == "watch" || d.in.FollowsLabel() {
+			all = append(all, of)
+		}
+	}
+	return all
+}
+
+// ofScalers returns the permissions for the scalers in the configuration of this installation.
+func (d *diagnosis) ofScalers(ctx context.Context) (all []authorizationv1.ResourceAttributes) {
 	configured, err := d.in.Configuration(ctx)
 	if errors.Is(err, installation.ErrInvalid) {
 		d.check.found(d.named("deployment.apps", d.deployment.Name), "the pods use the last valid configuration or the default: "+
@@ -88,35 +112,11 @@ func (d *diagnosis) wanted(ctx context.Context) (all []authorizationv1.ResourceA
 	for _, scaler := range configured.Scalers {
 		for _, r := range d.resources {
 			if r.Group == scaler.Group && r.Kind == scaler.Kind && !strings.Contains(r.Name, "/") {
-				list := authorizationv1.ResourceAttributes{Group: r.Group, Resource: r.Name, Verb: "list"}
-				watch := list
-				watch.Verb = "watch"
-				all = append(all, list, watch)
+				for _, verb := range []string{"list", "watch"} {
+					all = append(all, authorizationv1.ResourceAttributes{Group: r.Group, Resource: r.Name, Verb: verb})
+				}
 			}
 		}
-	}
-	return all
-}
-
-// permissions returns the permissions of a rule that names one group and one resource, as in the manifests. Those for scalers
-// depend on the configuration.
-func (d *diagnosis) permissions(namespace string, rule rbacv1.PolicyRule) (all []authorizationv1.ResourceAttributes) {
-	names := map[string]string{"mutatingwebhookconfigurations": d.configuration.Name, "secrets": d.secretName()} // of this installation
-	resource := schema.GroupResource{Group: rule.APIGroups[0], Resource: rule.Resources[0]}
-	isScaler := slices.ContainsFunc(scale.Kinds(), func(k scale.Kind) bool { return k.GroupKind.Group == resource.Group })
-	if isScaler || d.resources != nil && len(d.versionsOf(resource)) == 0 {
-		return nil
-	}
-	for _, verb := range rule.Verbs {
-		// The webhook writes namespaces only for the label by which the API server selects them.
-		if resource.Resource == "namespaces" && verb != "list" && verb != "watch" && !d.in.FollowsLabel() {
-			continue
-		}
-		of := authorizationv1.ResourceAttributes{Namespace: namespace, Group: resource.Group, Resource: resource.Resource, Verb: verb}
-		if len(rule.ResourceNames) > 0 {
-			of.Name = cmp.Or(names[resource.Resource], rule.ResourceNames[0])
-		}
-		all = append(all, of)
 	}
 	return all
 }

@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 )
 
-// checkPods checks that the Deployment has the pods that it should have, and that they run.
+// checkPods checks that the Deployment has the pods that it should have, and that they are ready.
 func (d *diagnosis) checkPods(ctx context.Context) {
 	switch _, err := d.in.Deployment(ctx); {
 	case err != nil:
@@ -43,36 +42,11 @@ func (d *diagnosis) checkPods(ctx context.Context) {
 	}
 	ready := 0
 	for _, pod := range pods {
-		d.checkRestarts(pod)
 		if d.checkReady(pod) {
 			ready++
 		}
 	}
 	d.check.Detail = fmt.Sprintf("%s, %d of %d pods ready", workload, ready, desired)
-}
-
-// manyRestarts is the number of restarts of a container from which they are a problem, unless the last one was long ago: the count
-// is that of the pod's whole life.
-const (
-	manyRestarts = 3
-	longAgo      = 24 * time.Hour
-)
-
-func (d *diagnosis) checkRestarts(pod corev1.Pod) {
-	for _, status := range pod.Status.ContainerStatuses {
-		last := status.LastTerminationState.Terminated
-		if last == nil {
-			last = &corev1.ContainerStateTerminated{Reason: "unknown"}
-		}
-		isPast := !last.FinishedAt.IsZero() && last.FinishedAt.Add(longAgo).Before(d.options.Now)
-		if status.RestartCount < manyRestarts || isPast {
-			continue
-		}
-		problem := fmt.Sprintf("container %s has restarted %d times, last: %s, exit code %d",
-			status.Name, status.RestartCount, last.Reason, last.ExitCode)
-		d.check.found(d.named("pod", pod.Name), problem, d.kubectl("logs "+pod.Name+" --previous --tail=20"),
-			"after OOMKilled, raise the memory limit of the Deployment: docs/operations.md, sizing")
-	}
 }
 
 // checkReady reports whether a pod is ready. If not, it finds why, as far as its status shows.

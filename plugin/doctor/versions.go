@@ -3,7 +3,6 @@ package doctor
 import (
 	"cmp"
 	"context"
-	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
@@ -16,7 +15,7 @@ const minKubernetes = "1.30"
 // checkAPIServer checks the version of the API server, and reads which resources it serves. The resources of an aggregated API whose
 // server is unavailable are missing.
 func (d *diagnosis) checkAPIServer(context.Context) {
-	_, lists, err := d.discovery.ServerGroupsAndResources()
+	_, lists, err := d.in.Discovery.ServerGroupsAndResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		d.check.gap("%v", err)
 	}
@@ -28,7 +27,7 @@ func (d *diagnosis) checkAPIServer(context.Context) {
 		}
 	}
 	var running *version.Version
-	server, err := d.discovery.ServerVersion()
+	server, err := d.in.Discovery.ServerVersion()
 	if err == nil {
 		d.check.Detail = server.GitVersion
 		running, err = version.ParseGeneric(server.GitVersion)
@@ -51,16 +50,9 @@ func (d *diagnosis) versionsOf(resource schema.GroupResource) (versions []string
 	return versions
 }
 
-// checkVersions compares the version of the webhook with the plugin's.
+// checkVersions shows the versions of the plugin and of the webhook.
 func (d *diagnosis) checkVersions(context.Context) {
 	d.check.Detail = "plugin " + d.options.Version + ", webhook " + cmp.Or(d.version, "unknown")
-	plugin, pluginErr := version.ParseSemantic(d.options.Version)
-	webhook, webhookErr := version.ParseSemantic(d.version)
-	if pluginErr != nil || webhookErr != nil || plugin.Major() == webhook.Major() && plugin.Minor() == webhook.Minor() {
-		return // one of them is no release, or both have the same minor version
-	}
-	d.check.found(d.object(), fmt.Sprintf("the webhook is v%s and the plugin v%s: previews can differ from what the webhook does",
-		webhook, plugin), "upgrade the older one: kubectl krew upgrade handoff, or docs/install.md, upgrading")
 }
 
 // sameRelease reports whether the webhook has the plugin's version, whose manifests the plugin contains.
