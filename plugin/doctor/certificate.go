@@ -19,42 +19,35 @@ const soon = 14 * 24 * time.Hour
 
 // checkCertificate verifies the serving certificate with the caBundle of each entry, as the API server does.
 func (d *diagnosis) checkCertificate(ctx context.Context) {
-	chain := d.chain(ctx)
+	var chain []*x509.Certificate // the certificate and its issuers, none if they are unknown
+	secret, absent := get[corev1.Secret](ctx, d, d.namespace, d.secretName())
+	if absent {
+		d.check.found(d.secret(), "not found: the pods have no serving certificate", d.remedies(0)...)
+	} else if secret != nil {
+		var err error
+		if chain, err = cert.ParseCertsPEM(secret.Data[corev1.TLSCertKey]); err != nil {
+			d.check.found(d.secret(), corev1.TLSCertKey+": "+err.Error(), d.remedies(0)...)
+		}
+	}
 	for i, entry := range d.configuration.Webhooks {
 		if installation.Find(d.in.Entries(), entry.Name) == nil {
 			continue
 		}
 		err := verify(chain, entry.ClientConfig.CABundle, d.options.Now, d.host())
-		switch {
-		case err == nil:
-		case errors.As(err, new(x509.UnknownAuthorityError)):
+		if errors.As(err, new(x509.UnknownAuthorityError)) {
 			d.check.found(d.object(), "the caBundle of "+entry.Name+" does not contain the CA of the certificate in "+d.secret(), d.remedies(i)...)
-		default:
+		} else if err != nil {
 			d.check.found(d.secret(), "the API server does not accept the certificate: "+err.Error(), d.remedies(i)...)
 			return
 		}
 	}
-	if len(chain) > 0 && d.options.Now.Before(chain[0].NotAfter) && d.options.Now.Add(soon).After(chain[0].NotAfter) {
-		d.check.found(d.secret(), "the certificate expires soon and was not renewed", d.remedies(0)...)
-	}
-}
-
-// chain reads the serving certificate and its issuers, none if they are unknown.
-func (d *diagnosis) chain(ctx context.Context) []*x509.Certificate {
-	secret, absent := get[corev1.Secret](ctx, d, d.namespace, d.secretName())
-	if secret == nil {
-		if absent {
-			d.check.found(d.secret(), "not found: the pods have no serving certificate", d.remedies(0)...)
+	if len(chain) > 0 {
+		left := chain[0].NotAfter.Sub(d.options.Now)
+		d.check.Detail = fmt.Sprintf("%s, expires in %s", d.secret(), duration.HumanDuration(left))
+		if 0 < left && left < soon {
+			d.check.found(d.secret(), "the certificate expires soon and was not renewed", d.remedies(0)...)
 		}
-		return nil
 	}
-	chain, err := cert.ParseCertsPEM(secret.Data[corev1.TLSCertKey])
-	if err != nil {
-		d.check.found(d.secret(), corev1.TLSCertKey+": "+err.Error(), d.remedies(0)...)
-		return nil
-	}
-	d.check.Detail = fmt.Sprintf("%s, expires in %s", d.secret(), duration.HumanDuration(chain[0].NotAfter.Sub(d.options.Now)))
-	return chain
 }
 
 // host is the DNS name with which the API server calls the Service.

@@ -16,8 +16,11 @@ import (
 func (d *diagnosis) checkNamespaces(ctx context.Context) {
 	name := d.options.Namespace
 	if name == "" {
-		all, _ := list[corev1.Namespace](ctx, d, "", "")
-		d.namespaces = slices.DeleteFunc(all, func(namespace corev1.Namespace) bool { return namespace.DeletionTimestamp != nil })
+		all, err := d.in.Namespaces(ctx, "")
+		if err != nil {
+			d.check.gap("%v", err)
+		}
+		d.namespaces = slices.DeleteFunc(slices.Clone(all), func(o corev1.Namespace) bool { return o.DeletionTimestamp != nil })
 	} else if one, absent := get[corev1.Namespace](ctx, d, "", name); one != nil {
 		d.namespaces = []corev1.Namespace{*one}
 	} else if absent {

@@ -37,17 +37,15 @@ type response struct {
 // once makes a request, unless its response is known.
 func once[T any](in *Installation, what request, read func() (T, error)) (T, error) {
 	known, ok := in.read[what]
-	content, isOfType := known.content.(T)
 	switch {
-	case ok && (isOfType || known.err != nil): // a list can have read the object into another type
-		return content, known.err
+	case ok:
 	case in.OfFiles():
 		known.err = errInFiles
 	default:
 		known.content, known.err = read()
 		in.read[what] = known
 	}
-	content, _ = known.content.(T)
+	content, _ := known.content.(T)
 	return content, known.err
 }
 
@@ -69,10 +67,7 @@ func List[T any](ctx context.Context, in *Installation, resource schema.GroupVer
 			return in.objects.Resource(resource).Namespace(namespace).List(ctx, o)
 		})
 		err = pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector}, func(item runtime.Object) error {
-			o := item.(*unstructured.Unstructured) //nolint:forcetypeassert // of the dynamic client
-			read := converted[T](o)
-			all = append(all, *read)
-			in.read[request{resource: resource, namespace: o.GetNamespace(), name: o.GetName()}] = response{content: read}
+			all = append(all, *converted[T](item.(*unstructured.Unstructured))) //nolint:forcetypeassert // of the dynamic client
 			return nil
 		})
 		return all, err
@@ -92,7 +87,11 @@ func (in *Installation) Namespace(ctx context.Context, name string) (*corev1.Nam
 
 // Namespaces reads all namespaces that a selector selects.
 func (in *Installation) Namespaces(ctx context.Context, selector string) ([]corev1.Namespace, error) {
-	return List[corev1.Namespace](ctx, in, namespaces, "", selector)
+	all, err := List[corev1.Namespace](ctx, in, namespaces, "", selector)
+	for i := range all {
+		in.read[request{resource: namespaces, name: all[i].Name}] = response{content: &all[i]}
+	}
+	return all, err
 }
 
 // SetNamespace sets a namespace, as it is after a write.

@@ -3,6 +3,7 @@
 package preview
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,14 +38,10 @@ const (
 )
 
 func (o Options) manager() string {
-	switch {
-	case o.FieldManager != "":
-		return o.FieldManager
-	case o.ServerSide:
-		return serverSideManager
-	default:
-		return clientSideManager
+	if o.ServerSide {
+		return cmp.Or(o.FieldManager, serverSideManager)
 	}
+	return cmp.Or(o.FieldManager, clientSideManager)
 }
 
 // Preview is what an apply does to an object, without the contents of a Secret.
@@ -116,47 +113,50 @@ func Of(ctx context.Context, a source.Application, o Options) (Preview, error) {
 // isOnline reports whether the API server previews the apply.
 func (t *trial) isOnline() bool { return t.application.Resource != nil }
 
-// isReviewable reports whether handoff can review the object: any in a namespace, and others of some kinds.
-func (t *trial) isReviewable() bool {
-	subject := t.application.Subject
-	return !t.isOnline() || subject.Namespace != "" || t.options.Installation.Selectable(subject.Kind)
-}
-
-// compare determines the results of the apply without and with handoff. The first dry run is the apply as it is. If handoff has
-// answered it, the other is the one with the mode label off, otherwise the one with the mode label enforce.
+// compare determines the results of the apply without and with handoff. The first dry run is the apply as it is. If handoff has acted
+// on it, the other is the one with the mode label off, otherwise the one with the mode label enforce.
 func (t *trial) compare(ctx context.Context) error {
 	if t.application.Manifest.GetResourceVersion() != "" && t.preview.Creates { // which a dry run does not show
 		return errors.New(rejects + "metadata.resourceVersion must not be set on objects to be created; remove it from the manifest")
 	}
 	now, err := t.send(ctx, "")
 	var refused *refusal
-	if errors.As(err, &refused) && !t.preview.Creates && t.isReviewable() {
+	if errors.As(err, &refused) && !t.preview.Creates {
 		// Handoff can make it valid by clearing a default that conflicts with the manifest.
-		if on, err := t.send(ctx, ownership.ModeEnforce); err == nil && on.answered {
-			t.preview.Refused, t.with, t.warnings = refused.Error(), on.object, on.warnings
-			t.setMode(ctx)
-			return nil
+		if on, onErr := t.send(ctx, ownership.ModeEnforce); onErr == nil && on.answered {
+			t.preview.Refused, now, err = refused.Error(), on, nil
 		}
 	}
 	if err != nil {
 		return err
 	}
-	t.without, t.with, t.warnings = now.object, now.object, now.warnings
-	t.setMode(ctx)
-	if now.unsent || !t.isReviewable() {
+	t.with, t.warnings = now.object, now.warnings
+	t.after = installation.ObjectOf(t.application.Subject.Kind, t.application.Subject.Namespace, t.with)
+	t.preview.Mode = t.options.Installation.Mode(ctx, t.after).Set
+	if t.preview.Refused != "" {
 		return nil
 	}
-	if now.answered {
-		err = t.turnOff(ctx)
-		if err != nil || t.preview.Acts || t.preview.Mode == ownership.ModeEnforce && !t.options.Configured {
-			return err
-		}
+	t.without = now.object
+	mayAct := t.preview.Mode == ownership.ModeEnforce || t.preview.Mode == installation.Unknown
+	switch {
+	case now.unsent, !t.isReviewable():
+		return nil
+	case now.answered && mayAct:
+		t.turnOff(ctx)
+		return nil
+	default:
+		return t.turnOn(ctx)
 	}
-	return t.turnOn(ctx)
+}
+
+// isReviewable reports whether handoff can review the object: any in a namespace, and others of some kinds.
+func (t *trial) isReviewable() bool {
+	subject := t.application.Subject
+	return !t.isOnline() || subject.Namespace != "" || t.options.Installation.Selectable(subject.Kind)
 }
 
 // turnOff determines the result without handoff, which has answered the apply.
-func (t *trial) turnOff(ctx context.Context) error {
+func (t *trial) turnOff(ctx context.Context) {
 	off, err := t.send(ctx, ownership.ModeOff)
 	var refused *refusal
 	switch {
@@ -165,16 +165,8 @@ func (t *trial) turnOff(ctx context.Context) error {
 	case err != nil:
 		t.gap("unknown what the apply does without handoff, because the label " + ownership.ModeLabel +
 			"=off, which that dry run needs on the object, is rejected: " + err.Error())
-	default:
-		t.without = off.object
-		different, err := t.differences(plain(t.without), plain(t.with))
-		if t.preview.Acts = len(different) > 0; !t.preview.Acts {
-			t.without = t.with
-		}
-		return err
 	}
-	t.preview.Acts, t.without = true, ownership.Object{}
-	return nil
+	t.preview.Acts, t.without = true, off.object
 }
 
 // turnOn determines what handoff would keep where it does not: by a dry run with the mode label enforce or, if the API server does not
@@ -196,12 +188,6 @@ func (t *trial) turnOn(ctx context.Context) error {
 	t.with, t.warnings = with, warnings
 	t.preview.Acts = !t.isOnline() && t.preview.Mode == ownership.ModeEnforce
 	return err
-}
-
-// setMode sets the mode of the object after the apply.
-func (t *trial) setMode(ctx context.Context) {
-	t.after = installation.ObjectOf(t.application.Subject.Kind, t.application.Subject.Namespace, t.with)
-	t.preview.Mode = t.options.Installation.Mode(ctx, t.after).Set
 }
 
 // enabled returns how handoff would review the object with the mode label enforce.
