@@ -20,8 +20,8 @@ func (s *shared) newExplain() *cobra.Command {
 		Use:   "explain (TYPE/NAME | TYPE [NAME] | -f FILE) [FIELD]",
 		Short: "Show who owns each field, and why",
 		Long: `Shows the value, owner and field manager of every field of an object, the time of its last change, and whether the
-last-applied manifest declares it. Subtrees with a single owner take one line of the tree; -o wide prints one line for
-each field, with all of its field managers.
+last-applied manifest declares it. Subtrees with a single owner take one line of the tree; -o yaml prints each field, with
+all of its field managers.
 
 With a FIELD, prints one sentence that says who set it, what an apply of the same manifest would do to it and, in
 parentheses, how handoff would respond. Write FIELD as the API server prints it in conflicts, such as
@@ -162,7 +162,7 @@ func explainAll(
 func (s *shared) writeExplanations(all []explain.Explanation, chosen func(ownership.Owner) bool, sentences bool) (err error) {
 	out := s.env.IOStreams.Out
 	for i, explained := range all {
-		if i > 0 && (!sentences || s.isWide()) {
+		if i > 0 && !sentences {
 			err = table.Lines(out, "")
 		}
 		prefix := ""
@@ -171,8 +171,6 @@ func (s *shared) writeExplanations(all []explain.Explanation, chosen func(owners
 		}
 		switch {
 		case err != nil:
-		case s.isWide():
-			err = explained.Wide(out, chosen)
 		case sentences:
 			err = explained.Sentences(out, prefix, chosen)
 		default:

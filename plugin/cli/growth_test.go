@@ -56,7 +56,6 @@ func TestTimeIsLinearInFields(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/no/such/file")
 	for name, command := range map[string]string{
 		"explain as a tree":        "explain -f LIVE",
-		"explain wide":             "explain -f LIVE -o wide",
 		"explain as data":          "explain -f LIVE -o json",
 		"explain fields":           "explain -f LIVE .data.*",
 		"explain fields of a word": "explain -f LIVE .data",

@@ -64,7 +64,6 @@ func TestExplainFiles(t *testing.T) {
 		words(shop+" --owner autoscaler -o json"),
 		words(shop+" .spec.replicas -o yaml"),
 		words(shop+" -o jsonpath={.fields[0].path}"),
-		words(shop+" .spec -o wide"),
 		words("explain -f - .spec.replicas"),
 		words("explain -f testdata/shop.yaml --owner autoscaler"),
 	))

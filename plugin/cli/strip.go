@@ -47,7 +47,7 @@ namespace of the release. If a live object or its owners cannot be read, strip f
   helm upgrade web ./chart -n shop --post-renderer kubectl-handoff --post-renderer-args strip --post-renderer-args=-nshop`,
 		RunE: func(c *cobra.Command, _ []string) error { return s.strip(c.Context(), ignoreErrors, quiet) },
 	}
-	s.manifestFlags(c, "Files, directories or URLs that contain the manifests; - is standard input, the default.", nil)
+	s.manifestFlags(c, "Files or directories that contain the manifests; - is standard input, the default.", nil)
 	c.Flags().BoolVar(&ignoreErrors, "ignore-errors", false,
 		"Leave objects unchanged if their live objects or owners cannot be read, instead of failing.")
 	c.Flags().BoolVarP(&quiet, "quiet", "q", false, "Do not report changes on standard error.")
@@ -59,7 +59,7 @@ func (s *shared) strip(ctx context.Context, ignoreErrors, quiet bool) error {
 	if len(s.manifests.Filenames) == 0 {
 		s.manifests.Filenames = []string{"-"}
 	}
-	texts, err := source.ReadTexts(ctx, s.env.IOStreams.In, s.manifests.Filenames, s.manifests.Recursive)
+	texts, err := source.ReadTexts(s.env.IOStreams.In, s.manifests.Filenames, s.manifests.Recursive)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (e Explanation) sentence(fold *ownership.Fold) []string {
 			"yes": "the manifest sets all of them", "no": "the manifest sets none of them", "?": "no manifest is recorded",
 		}[e.declaredOf(fold.Fields)]
 		if !ok {
-			manifest = "the manifest sets some of them: see -o wide"
+			manifest = "the manifest sets some of them: see -o yaml"
 		}
 		return []string{fmt.Sprintf("%#q has %d fields: %s", table.Dash(Text(fold.Path)), len(fold.Fields), e.who(f, "them")), manifest}
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -16,27 +15,6 @@ import (
 // maxValueLen limits the length of a displayed value.
 const maxValueLen = 40
 
-// head are the columns of both tables, beside the object or its fields.
-var head = []string{"VALUE", "OWNER", "MANAGER", "MANIFEST", "SINCE"}
-
-// Wide writes a line for each field, with its full path, the full time, and all managedFields entries that contain it.
-func (e Explanation) Wide(w io.Writer, chosen func(ownership.Owner) bool) error {
-	var rows [][]string
-	for i := range e.Fields {
-		f := &e.Fields[i]
-		if !chosen(f.Owner.Kind) {
-			continue
-		}
-		entries := make([]string, len(f.Entries))
-		for i, entry := range f.Entries {
-			entries[i] = strings.TrimSuffix(entry.Manager+"/"+entry.Operation+"/"+entry.Subresource, "/")
-		}
-		row := e.row(Text(f.Path), table.Dash(f.Since), e.Fields[i:i+1])
-		rows = append(rows, append(row, table.Dash(strings.Join(entries, ","))))
-	}
-	return table.Write(w, slices.Concat([]string{e.Subject.Title()}, head, []string{"MANAGED BY"}), rows)
-}
-
 // Tree writes the object as a tree with one line for each subtree that has a single owner. It leaves out the subtrees of owners
 // that are not chosen.
 func (e Explanation) Tree(w io.Writer, now time.Time, chosen func(ownership.Owner) bool) error {
@@ -45,7 +23,7 @@ func (e Explanation) Tree(w io.Writer, now time.Time, chosen func(ownership.Owne
 	if len(folds) == 1 && len(folds[0].Path) == 0 {
 		rows = [][]string{e.treeRow(now, ".", &folds[0])}
 	}
-	return table.Write(w, append([]string{e.Subject.Title()}, head...), rows)
+	return table.Write(w, []string{e.Subject.Title(), "VALUE", "OWNER", "MANAGER", "MANIFEST", "SINCE"}, rows)
 }
 
 // folds returns the largest subtrees with a single owner that is chosen.
@@ -80,20 +58,17 @@ func (e Explanation) treeRows(now time.Time, folds []ownership.Fold, depth int, 
 }
 
 func (e Explanation) treeRow(now time.Time, label string, fold *ownership.Fold) []string {
-	since := ""
+	first, since := &fold.Fields[0], ""
 	for i := range fold.Fields {
 		since = max(since, fold.Fields[i].Since) // RFC 3339 in UTC, as the API server writes it, sorts by time
 	}
-	return e.row(label, table.Age(since, now), fold.Fields)
-}
-
-// row returns the line of fields with a single owner.
-func (e Explanation) row(label, since string, fields ownership.Fields) []string {
-	owner, value := fields[0].Owner, e.Short(fields[0].Path, fields[0].Value)
-	if len(fields) > 1 {
-		value = fmt.Sprintf("(%d fields)", len(fields))
+	value := e.Short(first.Path, first.Value)
+	if len(fold.Fields) > 1 {
+		value = fmt.Sprintf("(%d fields)", len(fold.Fields))
 	}
-	return []string{label, value, owner.Kind.String(), table.Dash(owner.By), e.declaredOf(fields), since}
+	return []string{
+		label, value, first.Owner.Kind.String(), table.Dash(first.Owner.By), e.declaredOf(fold.Fields), table.Age(since, now),
+	}
 }
 
 // declaredOf returns which part of the fields the manifest declares.

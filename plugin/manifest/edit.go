@@ -22,17 +22,13 @@ type Edit struct {
 // that with the parsed result: if they differ, or other parts of the file use a place through an anchor, it returns an error. Places
 // must not be nested in each other. The stream must not be used afterwards.
 func (s *Stream) Apply(edits []Edit) ([]byte, error) {
+	e := editor{text: s.text, cuts: slices.Clone(s.separators), removed: map[*yaml.Node]bool{}}
 	for _, edit := range edits {
 		if s.isShared(edit.Place) {
 			return nil, fmt.Errorf("%s: line %d: %s is shared with other parts of the file through an anchor; write it without the anchor",
 				s.Name, edit.Place.Line(), edit.Place.Path)
 		}
-	}
-	e := editor{text: s.text, cuts: slices.Clone(s.separators), removed: map[*yaml.Node]bool{}}
-	for _, edit := range edits {
-		if edit.Value == nil {
-			e.removed[edit.Place.Node] = true
-		}
+		e.removed[edit.Place.Node] = edit.Value == nil
 	}
 	for _, edit := range edits {
 		if edit.Value == nil {
@@ -156,9 +152,9 @@ func (e *editor) cutFlow(parts []part, i, run int) {
 	hasComment := func(start, end int) bool { return bytes.IndexByte(e.text.between(start, end), '#') >= 0 }
 	switch {
 	case run < len(parts) && !hasComment(end, parts[run].start):
-		e.cut(start, parts[run].start, "")
+		end = parts[run].start
 	case run == len(parts) && i > 0 && !hasComment(parts[i-1].end, start):
-		e.cut(parts[i-1].end, end, "")
+		start = parts[i-1].end
 	default:
 		if e.text.at(end) == ',' {
 			end++
@@ -167,8 +163,8 @@ func (e *editor) cutFlow(parts []part, i, run int) {
 		if len(bytes.TrimSpace(e.text.bytes[before:start])) == 0 && (len(after) == 0 || after[0] == '#') {
 			start, end = before, e.text.nextLine(end) // nothing else is on these lines
 		}
-		e.cut(start, end, "")
 	}
+	e.cut(start, end, "")
 }
 
 // cutBlock cuts parts i to run of a block collection, by lines. If the first of them follows a dash, the next part takes its
@@ -203,14 +199,8 @@ func (e *editor) replace(edit Edit) {
 		}
 		e.cut(key, end, ": "+string(edit.Value))
 	}
-	*at.Node = *jsonNode(edit.Value)
-}
-
-// jsonNode returns the node of a JSON value.
-func jsonNode(value []byte) *yaml.Node {
 	var document yaml.Node
-	if yaml.Unmarshal(value, &document) != nil || len(document.Content) == 0 {
-		return &yaml.Node{} // differs from any other
+	if yaml.Unmarshal(edit.Value, &document) == nil && len(document.Content) > 0 { // else the result differs
+		*at.Node = *document.Content[0]
 	}
-	return document.Content[0]
 }

@@ -3,7 +3,6 @@ package manifest
 import (
 	"bytes"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -12,16 +11,15 @@ import (
 
 // text is the text of a YAML stream. Nodes record where they begin, as line and column; text computes offsets and where they end.
 type text struct {
-	bytes []byte
-	// starts are the offsets at which nodes begin, and limits those at which the next node after them does.
-	starts, limits map[*yaml.Node]int
+	bytes  []byte
+	starts map[*yaml.Node]int // the offsets at which nodes begin
 }
 
 // lineBreak is what YAML counts as a line break.
 var lineBreak = regexp.MustCompile("\r\n|[\r\n\u0085\u2028\u2029]")
 
 func newText(content []byte, documents []*yaml.Node) text {
-	t := text{bytes: content, starts: map[*yaml.Node]int{}, limits: map[*yaml.Node]int{}}
+	t := text{bytes: content, starts: map[*yaml.Node]int{}}
 	breaks := lineBreak.FindAllIndex(content, -1)
 	// Columns count characters. Nodes are visited in the order of the text: a single long line is read once.
 	line, column, offset := 0, 0, 0
@@ -39,19 +37,8 @@ func newText(content []byte, documents []*yaml.Node) text {
 			}
 			t.starts[node] = offset
 		})
-		t.limit(document, len(content))
 	}
 	return t
-}
-
-func (t text) limit(node *yaml.Node, limit int) {
-	t.limits[node] = limit
-	for _, part := range slices.Backward(node.Content) {
-		t.limit(part, limit)
-		if limit = t.starts[part]; node.Kind == yaml.SequenceNode && !isFlow(node) {
-			limit = t.dash(limit)
-		}
-	}
 }
 
 func isFlow(node *yaml.Node) bool { return node.Style&yaml.FlowStyle != 0 }
@@ -69,48 +56,50 @@ func (t text) spanIn(parent, key, node *yaml.Node) (start, end int) {
 		return start, t.valueEnd(start, true)
 	}
 	if key == nil {
-		start = t.dash(start)
+		start = t.dash(parent, start)
 	}
-	return start, t.blockEnd(start, t.limits[node])
+	return start, t.blockEnd(start, t.starts[node], key != nil)
 }
 
-// dash returns the offset of the dash before an element of a block list, or the start of the element if there is none.
-func (t text) dash(start int) int {
-	before := t.bytes[:start]
-	for {
-		before = bytes.TrimRight(before, " \t\r\n")
-		if bytes.HasSuffix(before, []byte("-")) {
-			return len(before) - 1
-		}
-		line := before[bytes.LastIndexByte(before, '\n')+1:]
-		comment := bytes.IndexByte(line, '#')
-		if comment < 0 || comment > 0 && line[comment-1] != ' ' && line[comment-1] != '\t' {
+// dash returns the offset of the dash before an element of a block list: the dashes are in the list's column, and comments can follow
+// them. It is the start of the element if there is none, as after an anchor of the list.
+func (t text) dash(list *yaml.Node, start int) int {
+	for line := t.lineStart(start); ; line = t.lineStart(line - 1) {
+		switch at := line + list.Column - 1; {
+		case at < start && t.bytes[at] == '-':
+			return at
+		case line <= t.starts[list]:
 			return start
 		}
-		before = before[:len(before)-len(line)+comment]
 	}
 }
 
-var documentMarker = regexp.MustCompile(`^(---|\.{3})(\s|$)`)
-
-// blockEnd returns the end of a part of a block collection: it consists of its line and those before the next part, without empty
-// lines at the end, and without comments there that are not indented further than the part.
-func (t text) blockEnd(start, limit int) (end int) {
+// blockEnd returns the end of a part of a block collection: it consists of its line and those that are indented further or, in a
+// quoted or flow value, belong to the value. An empty line or a comment at the end that is not indented further does not belong to it.
+// Elements of a list can have the indentation of the field.
+func (t text) blockEnd(start, value int, isField bool) (end int) {
 	indent := start - t.lineStart(start)
 	end = t.lineEnd(start)
-	for at := t.nextLine(start); at < limit; at = t.nextLine(at) {
+	if isEnclosed(t.at(value)) {
+		end = t.lineEnd(t.valueEnd(value, false))
+	}
+	for at := t.nextLine(end); at < len(t.bytes); at = t.nextLine(at) {
 		line := t.bytes[at:t.lineEnd(at)]
 		content := bytes.TrimLeft(line, " \t")
+		margin := len(line) - len(content)
+		isElement := isField && margin == indent && (bytes.HasPrefix(content, []byte("- ")) || string(content) == "-")
 		switch {
-		case at+len(line) > limit, documentMarker.Match(line):
-			return end
-		case len(content) == 0, content[0] == '#' && len(line)-len(content) <= indent:
-		default:
+		case margin > indent && len(content) > 0, isElement:
 			end = at + len(line)
+		case len(content) > 0 && content[0] != '#':
+			return end
 		}
 	}
 	return end
 }
+
+// isEnclosed reports whether a value that begins with a character is a quoted scalar or a flow collection.
+func isEnclosed(first byte) bool { return strings.IndexByte(`"'[{`, first) >= 0 }
 
 // token matches a part of a value in a flow collection: a quoted scalar, space with a comment, an indicator, or a part of a plain
 // scalar.
@@ -122,7 +111,7 @@ var lineEnding = regexp.MustCompile(`\s*(\s#.*)?$`)
 // valueEnd returns the end of a value: in a flow collection that before the next comma or closing bracket, otherwise that on
 // its line, without a comment.
 func (t text) valueEnd(start int, inFlow bool) (end int) {
-	if !inFlow && strings.IndexByte(`"'[{`, t.at(start)) < 0 {
+	if !inFlow && !isEnclosed(t.at(start)) {
 		return start + lineEnding.FindIndex(t.bytes[start:t.lineEnd(start)])[0]
 	}
 	end = start
@@ -130,7 +119,7 @@ func (t text) valueEnd(start int, inFlow bool) (end int) {
 		first := t.bytes[at]
 		at += len(token.Find(t.bytes[at:]))
 		switch {
-		case isSpace(first):
+		case strings.IndexByte(" \t\r\n", first) >= 0:
 			continue
 		case first == '[' || first == '{':
 			depth++
@@ -154,8 +143,6 @@ func (t text) at(offset int) byte {
 	}
 	return 0
 }
-
-func isSpace(c byte) bool { return strings.IndexByte(" \t\r\n", c) >= 0 }
 
 func (t text) lineStart(at int) int { return bytes.LastIndexByte(t.bytes[:at], '\n') + 1 }
 

@@ -64,17 +64,11 @@ func (c *cluster) chosen(r Reader, names []string, namespace string) (objects []
 func (c *cluster) list(
 	ctx context.Context, kind schema.GroupKind, namespace string, selector labels.Selector, visit visitObject,
 ) (complete bool, why string, err error) {
-	kinds, err := c.kinds()
-	if err != nil {
-		return false, "", err
+	served, gap, err := c.kind(kind)
+	if served == nil {
+		return err == nil && gap == "", gap, err
 	}
-	served, ok := kinds.of(kind)
-	switch {
-	case !ok && kinds.silent[kind.Group]:
-		return false, "; its API server does not respond: see kubectl get apiservices", nil
-	case !ok:
-		return true, "", nil
-	case !served.namespaced:
+	if !served.namespaced {
 		namespace = ""
 	}
 	client := c.objects.Resource(served.resource).Namespace(namespace)
@@ -131,9 +125,8 @@ func (c *cluster) client(id Identity, namespace string) (client dynamic.Resource
 	mapping, err := mapper.RESTMapping(id.Kind.GroupKind(), id.Kind.Version)
 	switch {
 	case meta.IsNoMatchError(err):
-		if kinds, err := c.kinds(); err == nil && kinds.silent[id.Kind.Group] {
-			return nil, false, fmt.Errorf("unknown whether it exists, because the API server of the API group %s does not respond; "+
-				"see kubectl get apiservices", id.Kind.Group)
+		if _, gap, err := c.kind(id.Kind.GroupKind()); err == nil && gap != "" {
+			return nil, false, errors.New("unknown whether it exists" + gap)
 		}
 		return nil, false, wrapped{fmt.Sprintf("the API server does not serve kind %s in version %s; create its "+
 			"CustomResourceDefinition first, or see kubectl api-resources", id.Kind.Kind, id.Kind.GroupVersion()), err}
@@ -169,25 +162,17 @@ func (c *cluster) get(ctx context.Context, id Identity, namespace string) (*unst
 func (c *cluster) definition(
 	ctx context.Context, kind schema.GroupKind,
 ) (crd *apiextensionsv1.CustomResourceDefinition, gap string, err error) {
-	kinds, err := c.kinds()
-	if err != nil {
-		return nil, "", err
-	}
-	served, ok := kinds.of(kind)
-	switch {
-	case !ok && kinds.silent[kind.Group]:
-		return nil, "unknown which field an autoscaler sets; its API server does not respond: see kubectl get apiservices", nil
-	case !ok, !served.scales:
-		return nil, "", nil
+	served, gap, err := c.kind(kind)
+	if served == nil || !served.scales {
+		return nil, gap, err
 	}
 	resources := apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
 	found, err := c.objects.Resource(resources).Get(ctx, served.String(), metav1.GetOptions{})
 	switch {
 	case apierrors.IsForbidden(err):
-		return nil, fmt.Sprintf("unknown which field an autoscaler sets; "+
-			"ask for permission to get customresourcedefinitions.apiextensions.k8s.io %s", served), nil
+		return nil, fmt.Sprintf("; ask for permission to get customresourcedefinitions.apiextensions.k8s.io %s", served), nil
 	case apierrors.IsNotFound(err): // served by an aggregated API server, which does not publish the path
-		return nil, "unknown which field an autoscaler sets: there is no CustomResourceDefinition", nil
+		return nil, ": there is no CustomResourceDefinition", nil
 	case err != nil:
 		return nil, "", Advise(err, "")
 	}
@@ -202,8 +187,7 @@ func (c *cluster) surveyed(types []string) (kinds []resourceKind, gaps []string,
 		return nil, nil, err
 	}
 	for group := range served.silent {
-		gaps = append(gaps, fmt.Sprintf("unknown resources in API group %s, because its API server does not respond; "+
-			"see kubectl get apiservices", group))
+		gaps = append(gaps, "unknown resources in API group "+group+noResponse)
 	}
 	for _, kind := range served.all {
 		if kind.scales && kind.list && (len(types) == 0 || slices.Contains(types, Scalable)) {
@@ -218,12 +202,14 @@ func (c *cluster) surveyed(types []string) (kinds []resourceKind, gaps []string,
 		if err != nil {
 			return nil, nil, Advise(err, "")
 		}
-		kind, ok := served.of(mapping.GroupVersionKind.GroupKind())
-		if !ok || !kind.list {
+		kind, _, err := c.kind(mapping.GroupVersionKind.GroupKind())
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case kind == nil || !kind.list:
 			return nil, nil, fmt.Errorf("%s cannot be listed; use other types", word)
-		}
-		if !slices.Contains(kinds, kind) {
-			kinds = append(kinds, kind)
+		case !slices.Contains(kinds, *kind):
+			kinds = append(kinds, *kind)
 		}
 	}
 	return kinds, gaps, nil

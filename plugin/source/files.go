@@ -65,34 +65,7 @@ var errEmpty = errors.New("the files contain no objects; write them with kubectl
 // files is the origin of objects in files.
 type files struct {
 	objects []*unstructured.Unstructured
-	crds    map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition // by the kinds that they define
-	facts   []schema.GroupKind                                             // kinds that only provide facts about others
-}
-
-// newFiles reads files.
-func (r Reader) newFiles(scalers []scale.Kind) (*files, error) {
-	objects, err := inFiles(r.In, r.Files, "")
-	if err != nil {
-		return nil, err
-	}
-	crds := schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
-	f := &files{
-		objects: objects, crds: map[schema.GroupKind]*apiextensionsv1.CustomResourceDefinition{},
-		facts: []schema.GroupKind{hpaKind(), crds, {Kind: "Namespace"}},
-	}
-	for _, scaler := range scalers {
-		if !scaler.IsWorkload() {
-			f.facts = append(f.facts, scaler.GroupKind)
-		}
-	}
-	for _, o := range f.of(crds) {
-		crd, err := convert[apiextensionsv1.CustomResourceDefinition](o)
-		if err != nil {
-			return nil, err
-		}
-		f.crds[schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind}] = crd
-	}
-	return f, nil
+	scalers []scale.Kind
 }
 
 // of returns the objects of a kind.
@@ -169,10 +142,20 @@ func (f *files) list(
 func (f *files) definition(
 	_ context.Context, kind schema.GroupKind,
 ) (crd *apiextensionsv1.CustomResourceDefinition, gap string, err error) {
-	if crd = f.crds[kind]; crd == nil && !builtin(kind.Group) {
-		gap = fmt.Sprintf("unknown which field an autoscaler sets; add the CustomResourceDefinition of %s to the files", kind.Kind)
+	for _, o := range f.of(crdKind()) {
+		crd, err = convert[apiextensionsv1.CustomResourceDefinition](o)
+		if err != nil || crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind {
+			return crd, "", err
+		}
 	}
-	return crd, gap, nil
+	if !builtin(kind.Group) {
+		gap = "; add the CustomResourceDefinition of " + kind.Kind + " to the files"
+	}
+	return nil, gap, nil
+}
+
+func crdKind() schema.GroupKind {
+	return schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
 }
 
 // surveyed returns all kinds but those that only provide facts about others.
@@ -183,12 +166,15 @@ func (f *files) surveyed(types []string) (kinds []resourceKind, gaps []string, e
 	case len(types) > 0:
 		return nil, nil, fmt.Errorf("%s: types cannot be combined with -f; omit them", strings.Join(types, " "))
 	}
+	known := map[schema.GroupKind]bool{hpaKind(): true, crdKind(): true, {Kind: "Namespace"}: true}
+	for _, scaler := range f.scalers {
+		known[scaler.GroupKind] = !scaler.IsWorkload()
+	}
 	for _, o := range f.objects {
-		kind := resourceKind{gvk: o.GroupVersionKind()}
-		same := func(k schema.GroupKind) bool { return k == kind.gvk.GroupKind() }
-		if !slices.ContainsFunc(f.facts, same) && !slices.ContainsFunc(kinds, func(k resourceKind) bool { return same(k.gvk.GroupKind()) }) {
-			kind.scales = scale.Known(kind.gvk.Group, kind.gvk.Kind) != nil || f.crds[kind.gvk.GroupKind()] != nil
-			kinds = append(kinds, kind)
+		kind := o.GroupVersionKind()
+		if !known[kind.GroupKind()] {
+			known[kind.GroupKind()] = true
+			kinds = append(kinds, resourceKind{gvk: kind, scales: scale.Known(kind.Group, kind.Kind) != nil || !builtin(kind.Group)})
 		}
 	}
 	return kinds, nil, nil

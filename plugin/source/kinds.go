@@ -4,8 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/discovery"
 )
 
 // resourceKind is a kind that an API server serves, or of which there are files; the latter have no resource.
@@ -43,55 +44,65 @@ func (c *cluster) kinds() (*servedKinds, error) {
 		return nil, Advise(err, "")
 	}
 	client.Invalidate()
-	groups, err := restmapper.GetAPIGroupResources(client)
-	if err != nil {
+	_, lists, err := client.ServerGroupsAndResources()
+	silent, isPartial := discovery.GroupDiscoveryFailedErrorGroups(err)
+	if err != nil && !isPartial {
 		return nil, Advise(err, "")
 	}
-	c.served = kindsOf(groups)
+	c.served = kindsOf(lists)
+	for version := range silent {
+		c.served.silent[version.Group] = true
+	}
 	return c.served, nil
 }
 
-func kindsOf(groups []*restmapper.APIGroupResources) *servedKinds {
-	s := &servedKinds{silent: map[string]bool{}}
-	for _, group := range groups {
-		kinds := map[string]*resourceKind{} // by the name of their resource
-		for _, version := range group.Group.Versions {
-			gv := schema.GroupVersion{Group: group.Group.Name, Version: version.Version}
-			resources, known := group.VersionedResources[version.Version]
-			if !known {
-				s.silent[gv.Group] = true
+// kindsOf returns the kinds of an API server's lists of resources. Those of a group's preferred version come first.
+func kindsOf(lists []*metav1.APIResourceList) *servedKinds {
+	kinds := map[schema.GroupResource]*resourceKind{}
+	for _, list := range lists {
+		gv, _ := schema.ParseGroupVersion(list.GroupVersion) // as discovery has
+		for i := range list.APIResources {
+			r := &list.APIResources[i]
+			name, subresource, _ := strings.Cut(r.Name, "/")
+			resource := schema.GroupResource{Group: gv.Group, Resource: name}
+			kind := kinds[resource]
+			if kind == nil {
+				kind = &resourceKind{}
+				kinds[resource] = kind
 			}
-			for i := range resources {
-				r := &resources[i]
-				name, subresource, _ := strings.Cut(r.Name, "/")
-				kind := kinds[name]
-				if kind == nil {
-					kind = &resourceKind{}
-					kinds[name] = kind
-				}
-				switch {
-				case subresource == "scale": // of any version
-					kind.scales = true
-				case subresource == "" && kind.gvk.Empty(): // the preferred version comes first
-					kind.gvk, kind.resource = gv.WithKind(r.Kind), gv.WithResource(name)
-					kind.namespaced, kind.list = r.Namespaced, slices.Contains(r.Verbs, "list")
-				}
+			switch {
+			case subresource == "scale": // of any version
+				kind.scales = true
+			case subresource == "" && kind.gvk.Empty():
+				kind.gvk, kind.resource = gv.WithKind(r.Kind), gv.WithResource(name)
+				kind.namespaced, kind.list = r.Namespaced, slices.Contains(r.Verbs, "list")
 			}
 		}
-		for _, kind := range kinds {
-			if !kind.gvk.Empty() { // otherwise, there are only subresources
-				s.all = append(s.all, *kind)
-			}
+	}
+	s := &servedKinds{silent: map[string]bool{}}
+	for _, kind := range kinds {
+		if !kind.gvk.Empty() { // otherwise, there are only subresources
+			s.all = append(s.all, *kind)
 		}
 	}
 	slices.SortFunc(s.all, func(a, b resourceKind) int { return strings.Compare(a.String(), b.String()) })
 	return s
 }
 
-func (s *servedKinds) of(kind schema.GroupKind) (resourceKind, bool) {
-	i := slices.IndexFunc(s.all, func(k resourceKind) bool { return k.gvk.GroupKind() == kind })
-	if i < 0 {
-		return resourceKind{}, false
+// kind returns a kind that the API server serves, nil if it does not serve it or, then with a gap, if that is unknown.
+func (c *cluster) kind(of schema.GroupKind) (kind *resourceKind, gap string, err error) {
+	kinds, err := c.kinds()
+	if err != nil {
+		return nil, "", err
 	}
-	return s.all[i], true
+	if i := slices.IndexFunc(kinds.all, func(k resourceKind) bool { return k.gvk.GroupKind() == of }); i >= 0 {
+		return &kinds.all[i], "", nil
+	}
+	if kinds.silent[of.Group] {
+		gap = noResponse
+	}
+	return nil, gap, nil
 }
+
+// noResponse is why nothing is known about an aggregated API group.
+const noResponse = "; its API server does not respond: see kubectl get apiservices"

@@ -8,16 +8,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
-	"k8s.io/client-go/restmapper"
 )
 
 // discovered returns what discovery says about a kind Widget: v1 has no scale subresource, and v2 may have one.
 func discovered(v2 ...metav1.APIResource) *servedKinds {
 	widgets := metav1.APIResource{Name: "widgets", Kind: "Widget", Namespaced: true, Verbs: metav1.Verbs{"list"}}
-	return kindsOf([]*restmapper.APIGroupResources{{
-		Group:              metav1.APIGroup{Name: "example.com", Versions: []metav1.GroupVersionForDiscovery{{Version: "v1"}, {Version: "v2"}}},
-		VersionedResources: map[string][]metav1.APIResource{"v1": {widgets}, "v2": append([]metav1.APIResource{widgets}, v2...)},
-	}})
+	return kindsOf([]*metav1.APIResourceList{
+		{GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{widgets}},
+		{GroupVersion: "example.com/v2", APIResources: append([]metav1.APIResource{widgets}, v2...)},
+	})
 }
 
 func TestTheScaleFieldOfAVersionWithoutAScaleSubresource(t *testing.T) {
@@ -44,7 +43,8 @@ func TestTheScaleFieldOfAVersionWithoutAScaleSubresource(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			objects := dynamicfake.NewSimpleDynamicClient(scheme, crd)
 			kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
-			live := Live{from: &cluster{objects: objects, served: c.served}, fields: map[schema.GroupVersionKind]scaleField{}}
+			cluster := &cluster{objects: objects, served: c.served}
+			live := Live{from: cluster, fields: map[schema.GroupVersionKind]scaleField{}}
 			field, err := live.scaleField(t.Context(), kind)
 			if err != nil || field.gap != "" {
 				t.Fatalf("error %v, gap %q", err, field.gap)
@@ -55,7 +55,7 @@ func TestTheScaleFieldOfAVersionWithoutAScaleSubresource(t *testing.T) {
 			if got := len(objects.Actions()); got != c.requests {
 				t.Errorf("want %d requests, because reading the CustomResourceDefinition requires a permission, got %d", c.requests, got)
 			}
-			if served, ok := c.served.of(kind.GroupKind()); !ok || served.gvk != kind {
+			if served, _, err := cluster.kind(kind.GroupKind()); err != nil || served.gvk != kind {
 				t.Errorf("want the preferred version %s, got %+v", kind, served)
 			}
 		})

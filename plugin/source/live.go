@@ -70,26 +70,33 @@ type Application struct {
 	Resource dynamic.ResourceInterface
 }
 
-// Application reads the live object of a manifest, and sets the manifest's namespace.
+// Application reads the live object of a manifest, and sets the manifest's namespace, as kubectl apply does.
 func (l *Live) Application(ctx context.Context, manifest *unstructured.Unstructured) (a Application, err error) {
 	a.Manifest = manifest
-	namespaced := true
+	id, namespaced := IdentityOf(manifest), true
 	if l.cluster != nil {
-		if a.Resource, namespaced, err = l.place(manifest); err != nil {
+		if id.Name == "" {
+			return a, errors.New("metadata.name is missing, but kubectl apply requires it; set it, or use kubectl create")
+		}
+		if a.Resource, namespaced, err = l.cluster.client(id, l.namespace); err != nil {
 			return a, err
 		}
-	}
-	live, err := l.from.get(ctx, IdentityOf(manifest), l.namespace)
-	of := live
-	switch {
-	case err != nil:
-		return a, err
-	case live == nil:
-		of = manifest
-		if manifest.GetNamespace() == "" && namespaced {
-			manifest.SetNamespace(l.namespace)
+		if namespaced && l.explicit && id.Namespace != "" && id.Namespace != l.namespace {
+			return a, fmt.Errorf("the manifest has namespace %s, but -n selects %s; use -n %s, or omit it", id.Namespace, l.namespace, id.Namespace)
 		}
-	case l.cluster == nil:
+	}
+	live, err := l.from.get(ctx, id, l.namespace)
+	if err != nil {
+		return a, err
+	}
+	if namespaced && id.Namespace == "" {
+		manifest.SetNamespace(l.namespace)
+	}
+	of := manifest
+	if live != nil {
+		of = live
+	}
+	if l.cluster == nil && live != nil {
 		manifest.SetNamespace(live.GetNamespace())
 	}
 	a.Subject, err = l.subject(ctx, of, live != nil)
@@ -97,23 +104,6 @@ func (l *Live) Application(ctx context.Context, manifest *unstructured.Unstructu
 		a.Subject.Namespace = "" // the API server ignores that of the manifest
 	}
 	return a, err
-}
-
-// place returns the client for the object of a manifest, and sets the manifest's namespace, as kubectl apply does.
-func (l *Live) place(manifest *unstructured.Unstructured) (client dynamic.ResourceInterface, namespaced bool, err error) {
-	id := IdentityOf(manifest)
-	if id.Name == "" {
-		return nil, false, errors.New("metadata.name is missing, but kubectl apply requires it; set it, or use kubectl create")
-	}
-	client, namespaced, err = l.cluster.client(id, l.namespace)
-	switch {
-	case err != nil || !namespaced:
-	case id.Namespace == "":
-		manifest.SetNamespace(l.namespace)
-	case l.explicit && id.Namespace != l.namespace: // as kubectl
-		err = fmt.Errorf("the manifest has namespace %s, but -n selects %s; use -n %s, or omit it", id.Namespace, l.namespace, id.Namespace)
-	}
-	return client, namespaced, err
 }
 
 // subject returns the subject of an object, with its scale field and its scaler. If the object does not exist, it is a manifest.
@@ -128,7 +118,7 @@ func (l *Live) subject(ctx context.Context, o *unstructured.Unstructured, exists
 	field, err := l.scaleField(ctx, s.Kind)
 	s.Context.Scale, s.Context.Managers.Scale = field.path, field.in
 	if field.gap != "" {
-		s.Gaps = append(s.Gaps, strings.ToLower(s.Kind.GroupKind().String())+": "+field.gap)
+		s.Gaps = append(s.Gaps, strings.ToLower(s.Kind.GroupKind().String())+": unknown which field an autoscaler sets"+field.gap)
 	}
 	if err != nil || field.path == nil {
 		return s, err

@@ -94,7 +94,8 @@ func (r Reader) Live() (*Live, error) {
 		if err != nil || !l.explicit {
 			l.namespace = ""
 		}
-		l.from, err = r.newFiles(l.kinds)
+		objects, err := inFiles(r.In, r.Files, "")
+		l.from = &files{objects, l.kinds}
 		return l, err
 	}
 	if err == nil {

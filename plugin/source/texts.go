@@ -1,11 +1,9 @@
 package source
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,76 +14,48 @@ import (
 
 // Text is the text of a file.
 type Text struct {
-	// Name is the name or URL of the file.
+	// Name is the name of the file.
 	Name    string
 	Content []byte
 }
 
-// ReadTexts reads files, the files that a pattern matches, the files in directories with an extension that kubectl reads, URLs and,
-// for "-", in. If recursive is set, it also reads the directories in directories. The error is one line that includes a remedy.
-func ReadTexts(ctx context.Context, in io.Reader, names []string, recursive bool) (texts []Text, err error) {
+// ReadTexts reads files, the files that a pattern matches, the files in directories with an extension that kubectl reads and, for "-",
+// in. If recursive is set, it also reads the directories in directories. The error is one line that includes a remedy.
+func ReadTexts(in io.Reader, names []string, recursive bool) (texts []Text, err error) {
 	for _, name := range names {
-		var read []Text
-		switch {
-		case name == "-":
-			read = []Text{{Name: "standard input"}}
-			read[0].Content, err = io.ReadAll(in)
-		case strings.HasPrefix(name, "http://"), strings.HasPrefix(name, "https://"):
-			read = []Text{{Name: name}}
-			read[0].Content, err = download(ctx, name)
-		default:
-			read, err = readPath(name, recursive)
-		}
-		if err != nil {
-			return nil, err
-		}
-		texts = append(texts, read...)
-	}
-	return texts, nil
-}
-
-// readPath reads a file, the files in a directory, or those that a pattern matches.
-func readPath(name string, recursive bool) (texts []Text, err error) {
-	paths := []string{name}
-	if _, err := os.Stat(name); err != nil {
-		if matches, _ := filepath.Glob(name); len(matches) > 0 { // a malformed pattern is the name of a file
-			paths = matches
-		}
-	}
-	for _, path := range paths {
-		visitors, err := resource.ExpandPathsToFileVisitors(nil, path, recursive, resource.FileExtensions, nil)
-		if errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("the path %q does not exist; check the path, or use - for standard input", name)
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, visitor := range visitors {
-			file := visitor.(*resource.FileVisitor) //nolint:forcetypeassert // as the name of the function says
-			content, err := os.ReadFile(file.Path)
+		if name == "-" {
+			content, err := io.ReadAll(in)
 			if err != nil {
 				return nil, err
 			}
-			texts = append(texts, Text{file.Path, content})
+			texts = append(texts, Text{"standard input", content})
+			continue
+		}
+		paths := []string{name}
+		if _, err := os.Stat(name); err != nil {
+			if matches, _ := filepath.Glob(name); len(matches) > 0 { // a malformed pattern is the name of a file
+				paths = matches
+			}
+		}
+		for _, path := range paths {
+			visitors, err := resource.ExpandPathsToFileVisitors(nil, path, recursive, resource.FileExtensions, nil)
+			if errors.Is(err, os.ErrNotExist) {
+				return nil, fmt.Errorf("the path %q does not exist; check the path, or use - for standard input", name)
+			}
+			if err != nil {
+				return nil, err
+			}
+			for _, visitor := range visitors {
+				file := visitor.(*resource.FileVisitor) //nolint:forcetypeassert // as the name of the function says
+				content, err := os.ReadFile(file.Path)
+				if err != nil {
+					return nil, err
+				}
+				texts = append(texts, Text{file.Path, content})
+			}
 		}
 	}
 	return texts, nil
-}
-
-func download(ctx context.Context, url string) (content []byte, err error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, response.Body.Close()) }()
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: the server responded with %s; check the URL", url, response.Status)
-	}
-	return io.ReadAll(response.Body)
 }
 
 var documentLine = regexp.MustCompile(`yaml: (line \d+):`)

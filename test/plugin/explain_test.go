@@ -16,7 +16,6 @@ func TestExplain(t *testing.T) {
 			"explain deployment/web .spec.replicas -n shop",
 			"explain deployment web .spec.revisionHistoryLimit -n shop",
 			`explain deploy/web .spec.template.spec.containers[name="app"].image -n shop`,
-			"explain deploy/web .spec.template.spec.containers -o wide -n shop",
 			"explain deploy/web --owner autoscaler -o yaml -n shop",
 			"explain deploy/web -n shop --config testdata/rules.yaml --owner controller .metadata",
 			"explain deploy -l tier=front spec.replicas -n shop",
@@ -76,7 +75,7 @@ func TestExplainExportedObjects(t *testing.T) {
 		return saved
 	}
 	now := time.Now()
-	for _, format := range []string{"", " -o wide", " -o yaml", " .spec.replicas"} {
+	for _, format := range []string{"", " -o yaml", " .spec.replicas"} {
 		// If a controller writes in the meantime, the outputs differ, so retry.
 		for tries := 1; ; tries++ {
 			saved := save()
