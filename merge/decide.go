@@ -99,7 +99,7 @@ func (d Decider) Decide(w ownership.Write) (Outcome, error) {
 // managersFor returns the field managers for the object of a write, with its rules and its scale field. invalid is the error about the
 // rules that are ignored: paths of the object's annotation that do not parse, or all if reading them panics.
 func (d Decider) managersFor(w ownership.Write) (managers ownership.Managers, invalid error) {
-	scale := func(apiVersion string) fieldpath.Path {
+	scaleIn := func(apiVersion string) fieldpath.Path {
 		gv, err := schema.ParseGroupVersion(apiVersion)
 		if err != nil {
 			return nil
@@ -110,11 +110,11 @@ func (d Decider) managersFor(w ownership.Write) (managers ownership.Managers, in
 	all.Readable = w.Scaler.Readable
 	defer func() {
 		if p := recover(); p != nil {
-			managers, invalid = all.WithRules(ownership.ObjectRules{}, scale, w.Live, w.Incoming), ErrPanic
+			managers, invalid = all.WithRules(ownership.ObjectRules{}, scaleIn, w.Live, w.Incoming), ErrPanic
 		}
 	}()
 	rules, invalid := d.Rules.For(w.Kind.GroupKind(), w.Namespace, w.Incoming)
-	return all.WithRules(rules, scale, w.Live, w.Incoming), invalid
+	return all.WithRules(rules, scaleIn, w.Live, w.Incoming), invalid
 }
 
 // autoscalerOf returns the name of the autoscaler of the object of a write, empty if there is none. A node group has a scaler without a

@@ -23,8 +23,9 @@ func IdentityPaths() []fieldpath.Path { return slices.Clone(identityPaths) }
 var identityPaths = newIdentityPaths()
 
 func newIdentityPaths() []fieldpath.Path {
-	paths := []fieldpath.Path{fieldpath.MakePathOrDie("apiVersion"), fieldpath.MakePathOrDie("kind")}
-	for _, name := range append(GeneratedMetadata(), "name", "generateName", "namespace", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink") {
+	names := append(GeneratedMetadata(), "name", "generateName", "namespace", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+	paths := append(make([]fieldpath.Path, 0, len(names)+2), fieldpath.MakePathOrDie("apiVersion"), fieldpath.MakePathOrDie("kind"))
+	for _, name := range names {
 		paths = append(paths, fieldpath.MakePathOrDie("metadata", name))
 	}
 	return paths
