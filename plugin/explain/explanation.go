@@ -53,12 +53,12 @@ func Of(s source.Subject) (Explanation, error) {
 			f.Since = s.Scaled // entries of /scale have no time
 		}
 	}
-	const export = "export it with kubectl get -o yaml --show-managed-fields"
-	switch noEntries := len(s.Object.ManagedFields()) == 0; {
-	case noEntries && !isOwned:
-		return e, fmt.Errorf("%s: no managedFields, so the owners of its fields are unknown; %s", s, export)
-	case noEntries:
-		e.gap("no managedFields, so owners are known only from annotations and autoscalers; " + export)
+	if len(s.Object.ManagedFields()) == 0 {
+		e.gap("no managedFields, so owners are known only from annotations and autoscalers; " +
+			"export it with kubectl get -o yaml --show-managed-fields")
+		if !isOwned {
+			return e, errors.New(e.Subject.Gaps[len(e.Subject.Gaps)-1])
+		}
 	}
 	if unrecorded != "" && !e.recorded {
 		e.gap("no last-applied annotation, so the fields that the manifest of " + unrecorded + " declares are unknown; " +

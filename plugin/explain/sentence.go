@@ -30,13 +30,8 @@ func (e Explanation) Sentences(w io.Writer, prefix string, chosen func(ownership
 func (e Explanation) sentence(fold *ownership.Fold) []string {
 	f := &fold.Fields[0]
 	if len(fold.Fields) > 1 {
-		manifest, ok := map[string]string{
-			"yes": "the manifest sets all of them", "no": "the manifest sets none of them", "?": "no manifest is recorded",
-		}[e.declaredOf(fold.Fields)]
-		if !ok {
-			manifest = "the manifest sets some of them: see -o yaml"
-		}
-		return []string{fmt.Sprintf("%#q has %d fields: %s", table.Dash(Text(fold.Path)), len(fold.Fields), e.who(f, "them")), manifest}
+		has := fmt.Sprintf("%#q has %d fields: %s", table.Dash(Text(fold.Path)), len(fold.Fields), e.who(f, "them"))
+		return []string{has, "in the manifest: " + e.declaredOf(fold.Fields)}
 	}
 	is := fmt.Sprintf("%#q is %s", Text(f.Path), table.Shorten(e.Subject.Show(f.Path, f.Value), 2*maxValueLen))
 	if f.Value == nil {

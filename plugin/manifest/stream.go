@@ -34,8 +34,6 @@ type Stream struct {
 // Object is an object in a stream.
 type Object struct {
 	Node *yaml.Node
-	// Document is the number of the YAML document, counted from 1.
-	Document int
 	// implied are the apiVersion and kind of an item of a typed list, such as a DeploymentList, that does not repeat them.
 	implied map[string]string
 }
@@ -94,14 +92,14 @@ func (s *Stream) addObjects(document *yaml.Node) {
 	if len(document.Content) == 0 {
 		return
 	}
-	root := Object{Node: document.Content[0], Document: len(s.documents)}
+	root := Object{Node: document.Content[0]}
 	items := child(root.Node, "items")
 	if !strings.HasSuffix(root.Value("kind"), "List") || items == nil {
 		s.Objects = append(s.Objects, root)
 		return
 	}
 	for _, item := range items.Content {
-		o := Object{Node: resolve(item), Document: root.Document}
+		o := Object{Node: resolve(item)}
 		if kind := strings.TrimSuffix(root.Value("kind"), "List"); kind != "" && o.Value("kind") == "" {
 			o.implied = map[string]string{"apiVersion": root.Value("apiVersion"), "kind": kind}
 		}

@@ -19,34 +19,25 @@ func Advise(err error, namespace string) error {
 		return err
 	}
 	line := strings.Join(strings.Fields(err.Error()), " ")
-	advice := ""
 	var unreachable *url.Error
-	var status apierrors.APIStatus
 	switch {
 	case clientcmd.IsEmptyConfig(err):
-		line = "no cluster is configured"
-		advice = "select one with --kubeconfig or --context"
+		line = "no cluster is configured; select one with --kubeconfig or --context"
 	case clientcmd.IsContextNotFound(err), strings.HasPrefix(line, "context ") && strings.HasSuffix(line, "does not exist"):
-		advice = "see kubectl config get-contexts"
+		line += "; see kubectl config get-contexts"
 	case errors.As(err, &unreachable):
-		advice = "select another cluster with --context"
+		line += "; select another cluster with --context"
 	case apierrors.IsNotFound(err):
-		advice = strings.TrimSuffix("see kubectl get "+resourceOf(err), " ")
+		line += strings.TrimSuffix("; see kubectl get "+resourceOf(err), " ")
 		if namespace != "" && resourceOf(err) != "namespaces" {
-			advice += " -n " + namespace
+			line += " -n " + namespace
 		}
 	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
-		advice = "ask for that permission, or select another user with --context"
+		line += "; ask for that permission, or select another user with --context"
 	case meta.IsNoMatchError(err), strings.Contains(line, "server doesn't have a resource type"):
-		advice = "see kubectl api-resources"
-	case errors.As(err, &status):
-	default:
-		return errors.New(line)
+		line += "; see kubectl api-resources"
 	}
-	if advice == "" {
-		return wrapped{line, err}
-	}
-	return wrapped{fmt.Sprintf("%s; %s", line, advice), err}
+	return wrapped{line, err}
 }
 
 // IsUnreachable reports whether an error says that there is no cluster, or that its API server does not respond.
