@@ -5,9 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ownership-handoff/handoff/internal/growth"
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/race"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
@@ -38,4 +40,35 @@ func TestThreeWayTakesLinearTime(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestThreeWayIsFasterThanStrategicpatch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures time")
+	}
+	var types schema.Types
+	compare := func(o sample, base, manifest, live []byte) {
+		t.Helper()
+		growth.WantFaster(t, fmt.Sprintf("%s of %d bytes", o.name, len(live)), func() error {
+			_, err := threeway.Merge(base, manifest, live, o.place, threeway.Options{})
+			return err
+		}, func() error {
+			_, err := upstreamStrategic(base, manifest, live, o.typed)
+			return err
+		})
+	}
+	for _, o := range sampleObjects(t) {
+		c := choices{script: scriptOf(1)}
+		base, manifest, live := c.inputs(o)
+		compare(o, jsontest.Encode(t, base), jsontest.Encode(t, manifest), jsontest.Encode(t, live))
+	}
+	const container = `{"name":"c%[1]d","image":"web:1","ports":[{"containerPort":8080}],"env":[{"name":"MODE","value":"fast"},{"name":"POD","value":"x"}]`
+	deployment := func(more string) []byte { return jsontest.FromYAML(t, pods(joined(95, container+more+"}"))) }
+	configMap := func(version string) []byte {
+		return []byte(`{"data":{` + joined(800, `"setting-%04d":"the value of a setting in version `+version+`"`) + `}}`)
+	}
+	compare(sample{name: "large deployment", typed: &appsv1.Deployment{}, place: types.Of(&appsv1.Deployment{})},
+		deployment(``), deployment(`,"args":["--verbose"]`), deployment(`,"imagePullPolicy":"IfNotPresent","terminationMessagePolicy":"File"`))
+	compare(sample{name: "large configmap", typed: &corev1.ConfigMap{}, place: types.Of(&corev1.ConfigMap{})},
+		configMap("1"), configMap("2"), configMap("1"))
 }

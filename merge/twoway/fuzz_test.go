@@ -7,12 +7,15 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+	"sigs.k8s.io/kustomize/kyaml/yaml/merge2"
 
+	"github.com/ownership-handoff/handoff/internal/growth"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/twoway"
@@ -46,6 +49,28 @@ func TestTwoWayEqualsKyaml(t *testing.T) {
 				compare(t, object, flags, seed)
 			}
 		}
+	}
+}
+
+func TestTwoWayIsFasterThanKyaml(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures time")
+	}
+	large := make([]string, 95)
+	for i := range large {
+		large[i] = fmt.Sprintf(`{name: c%d, image: "registry.example/app-%[1]d:1", ports: [{containerPort: 8080, protocol: TCP}],
+			env: [{name: MODE, value: live}, {name: ZONE, value: a}], volumeMounts: [{name: data, mountPath: /data}]}`, i)
+	}
+	for _, live := range append(realObjects(t), decodeYAML(t, containers(strings.Join(large, ",")))) {
+		c := &picks{bytes: bytes.Repeat([]byte{12, 13, 22, 3}, 1000)}
+		manifestText, liveText := jsontest.Encode(t, c.patch(live)), jsontest.Encode(t, live)
+		growth.WantFaster(t, fmt.Sprintf("%d bytes over %d", len(manifestText), len(liveText)), func() error {
+			_, err := twoway.Merge(manifestText, liveText, kustomize(), twoway.Options{})
+			return err
+		}, func() error {
+			_, err := merge2.MergeStrings(string(manifestText), string(liveText), false, yaml.MergeOptions{})
+			return err
+		})
 	}
 }
 
