@@ -107,6 +107,11 @@ func brokenReviews() map[string]broken {
 			body: update(csa, scaledBy7(), incoming).body(), uid: "review-uid", reason: "managed_fields", warning: managedFields,
 		}
 	}
+	for sentence, text := range map[string]string{"an object": "{}", "a list of a number": "[1]"} {
+		reviews["managedFields of a namespace that are "+sentence] = broken{
+			body: namespaceReview("", "", `"labels":{"ownership-handoff.io/mode":"x"},"managedFields":`+text), uid: "u", reason: "managed_fields", warning: managedFields,
+		}
+	}
 	wrongSet := applied3()
 	wrongSet.entries = []string{entry(csa, "Update", late, `{"k:`+secret+`":{},"f:`+secret+`":"`+secret+`","f:spec":{"f:replicas":{}}}`, "")}
 	reviews["managedFields whose set cannot be read"] = broken{
@@ -173,26 +178,6 @@ func TestInvalidReviewsFailOpen(t *testing.T) {
 			if len(s.events) > 0 {
 				t.Errorf("no event is about what was not done, got %v", s.events)
 			}
-		})
-	}
-}
-
-// What is broken where handoff does not look is none of its business.
-func TestInvalidDataThatIsNotNeededIsIgnored(t *testing.T) {
-	live, incoming := scaledBy7(), applied3()
-	live.managedFields, incoming.managedFields = `"broken"`, `"broken"`
-	incoming = incoming.with(lastApplied, "{")
-	off := &fakeCluster{modes: map[string]string{"shop": "off"}, autoscaler: "HorizontalPodAutoscaler/web"}
-	other := update("my-operator", scaledBy7(), applied3().with(lastApplied, "{"))
-	for sentence, c := range map[string]struct {
-		cluster *fakeCluster
-		request request
-	}{
-		"a namespace that has not opted in": {off, update(csa, live, incoming)},
-		"a writer who is no applier":        {enforced(), other},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			silent(t, newServer(t, c.cluster), c.request)
 		})
 	}
 }

@@ -8,8 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
-
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // namespaceReview returns a review of a namespace. The objects are the contents of metadata; without live, the namespace is created.
@@ -96,17 +94,4 @@ func jsonValue(t *testing.T, text string) (v any) {
 		t.Fatalf("%v: %s", err, text)
 	}
 	return v
-}
-
-func TestAMalformedNamespaceFailsOpen(t *testing.T) {
-	s := newServer(t, enforced())
-	for sentence, metadata := range map[string]string{
-		"managedFields that are no list": `"labels":{"` + ownership.ModeLabel + `":"x"},"managedFields":{}`,
-		"an entry that is no object":     `"labels":{"` + ownership.ModeLabel + `":"x"},"managedFields":[1]`,
-	} {
-		response := s.answer(t, namespaceReview("", "", metadata))
-		if response.Patch != nil || len(response.Warnings) != 1 || !strings.Contains(response.Warnings[0], "skipped") {
-			t.Errorf("%s: want it skipped, got %s, %s", sentence, response.Patch, response.Warnings)
-		}
-	}
 }

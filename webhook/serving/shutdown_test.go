@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/ownership-handoff/handoff/webhook/serving"
 )
 
@@ -63,7 +65,7 @@ func TestAPortInUseIsAnError(t *testing.T) {
 	s := serve(t, reviews{}, serving.Options{})
 	s.ready()
 	o := s.options
-	o.Registerer = newRegistry()
+	o.Registerer = prometheus.NewRegistry()
 	if err := serving.New(o, reviews{}).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("want the reason in the error, got %v", err)
 	}

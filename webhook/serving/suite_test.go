@@ -205,3 +205,19 @@ func (s *server) served() []byte {
 	defer func() { _ = connection.Close() }()
 	return connection.ConnectionState().PeerCertificates[0].Raw
 }
+
+// inFlight returns the value of the gauge.
+func (s *server) inFlight() float64 {
+	s.Helper()
+	families, err := s.registry.Gather()
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == "handoff_reviews_in_flight" {
+			return family.GetMetric()[0].GetGauge().GetValue()
+		}
+	}
+	s.Fatal("no gauge handoff_reviews_in_flight")
+	return 0
+}
