@@ -52,6 +52,7 @@ func TestFieldsInsideAnAtomicField(t *testing.T) {
 		"an element whose name is no scalar": {".http[name=*].w", `[{"name":{},"w":1}]`, `[{"name":{},"w":2}]`, `[{"name":{},"w":2}]`, "ci", false},
 		"the only element":                   {".http[*].w", `[{"w":1}]`, `[{"w":2}]`, `[{"w":1}]`, controller, false},
 		"no longer the only element":         {".http[*].w", `[{"w":1}]`, `[{"w":2},{"w":3}]`, `[{"w":2},{"w":3}]`, "ci", false},
+		"an element by its index":            {".http[0].w", `[{"w":1},{"w":2}]`, `[{"w":3},{"w":4}]`, `[{"w":1},{"w":4}]`, both, false},
 		"any key of a map":                   {".http.*", `{"app":"a","hash":"x"}`, `{"app":"b"}`, `{"app":"a","hash":"x"}`, controller, false},
 		"a map that becomes null":            {".http.hash", `{"hash":"x"}`, `null`, `null`, "ci", false},
 		"a map that becomes a list":          {".http.hash", `{"hash":"x"}`, `[]`, `[]`, "ci", false},
@@ -83,12 +84,32 @@ func TestFieldsInsideAnAtomicField(t *testing.T) {
 			if is, _ := applied.object.LastApplied(); is != want {
 				t.Errorf("last-applied: want %s, got %s", want, is)
 			}
-			for _, change := range applied.Changes {
-				if isWon := change.Decision.Verdict == merge.ManifestWins; isWon != (change.Reason != "") || isWon && c.managers == controller {
-					t.Errorf("%s %s: %s", change.Decision.Verdict, change.Field.Path, change.Reason)
-				}
-			}
 		})
+	}
+}
+
+// TestFieldsThatCannotBeMatchedAreReported verifies which fields the manifest wins, and why.
+func TestFieldsThatCannotBeMatchedAreReported(t *testing.T) {
+	const notUnique = "list elements have no unique names"
+	for sentence, c := range map[string]struct{ field, live, incoming, want string }{
+		"elements without names":            {".http[*].w", `[{"w":1},{"w":2}]`, `[{"w":3}]`, ".spec.http: " + notUnique},
+		"elements without names, unchanged": {".http[*].w", `[{"w":1},{"w":2}]`, `[{"w":1},{"w":2}]`, ""},
+		"no longer the only element":        {".http[*].w", `[{"w":1}]`, `[{"w":2},{"w":3}]`, ".spec.http[0].w: " + notUnique + " in the manifest"},
+		"two elements of one name":          {".http[name=*].w", `[{"name":"a","w":1},{"name":"a","w":2}]`, `[{"name":"a","w":3}]`, ".spec.http: " + notUnique},
+		"two of one name in the manifest":   {".http[name=*].w", `[{"name":"a","w":1}]`, `[{"name":"a","w":3},{"name":"a","w":1}]`, `.spec.http[name="a"].w: ` + notUnique + " in the manifest"},
+		"an element without a name":         {".http[name=*].w", `[{"w":1},{"name":"b","w":1}]`, `[{"w":2},{"name":"b","w":2}]`, ".spec.http: " + notUnique},
+		"an element without name and value": {".http[name=*].w", `[{"o":1},{"name":"b","w":1}]`, `[{"o":2},{"name":"b","w":2}]`, ""},
+		"an element that is gone":           {".http[name=*].w", `[{"name":"a","w":1}]`, `[{"name":"b","w":2}]`, ""},
+	} {
+		var got []string
+		for _, change := range applyAtomic(t, c.field, c.live, c.incoming).Changes {
+			if change.Decision.Verdict == merge.ManifestWins {
+				got = append(got, change.Field.Path.String()+": "+change.Reason)
+			}
+		}
+		if diff := gocmp.Diff(c.want, strings.Join(got, "; ")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", sentence, diff)
+		}
 	}
 }
 

@@ -247,6 +247,13 @@ func patternDimensions() map[string]dimension {
 	}
 }
 
+// editableData is a rule for data whose manifest can set new values.
+func editableData() ownership.Rule {
+	return ownership.Rule{
+		Fields: []ownership.Pattern{{{PathElement: fieldpath.FieldNameElement("data")}}}, Writers: []string{ownership.AnyWriter}, Edit: ownership.EditApply,
+	}
+}
+
 func ruleDimensions() map[string]dimension {
 	const keys = 50
 	rules := func(pattern func(i int) string) func(testing.TB, int) []ownership.Rule {
@@ -263,11 +270,7 @@ func ruleDimensions() map[string]dimension {
 			return all
 		}
 	}
-	editable := func(testing.TB, int) []ownership.Rule {
-		return []ownership.Rule{{
-			Fields: []ownership.Pattern{{{PathElement: fieldpath.FieldNameElement("data")}}}, Writers: []string{ownership.AnyWriter}, Edit: ownership.EditApply,
-		}}
-	}
+	editable := func(testing.TB, int) []ownership.Rule { return []ownership.Rule{editableData()} }
 	recorded := func(text func(n int) string) dimension {
 		return dimension{from: 500, to: 8000, keeps: true, rules: editable, body: func(n int) string { return controlledBut(keys, "", text(n)) }}
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // Names go up to 253 characters, those of field managers to 128. What the writer has to do is never cut away for them.
@@ -123,5 +125,44 @@ func TestValuesOfSecretsAreNeverReported(t *testing.T) {
 	}
 	if !strings.Contains(string(response.Patch), secret) {
 		t.Errorf("it is not kept: %s", response.Patch)
+	}
+}
+
+// A client that replaces the whole Secret can drop a key that the base has set as stringData.
+func TestSecretKeysAreComparedWithStringData(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		base string
+		kept bool
+	}{
+		"data with another value":           {`"data":{"k":"b25l"}`, true},
+		"data with the value of live":       {`"data":{"k":"dHdv"}`, false},
+		"stringData with another value":     {`"stringData":{"k":"one"}`, true},
+		"stringData with the value of live": {`"stringData":{"k":"two"}`, false},
+		"both, of which stringData counts":  {`"data":{"k":"b25l"},"stringData":{"k":"two"}`, false},
+	} {
+		g := drops(`"data":{"k":"dHdv"}`, `"data":{}`, `{"f:data":{"f:k":{}}}`)
+		g.base = c.base
+		response := newServer(t, enforced()).answer(t, strings.ReplaceAll(g.body(), "ConfigMap", "Secret"))
+		if (response.Patch != nil) != c.kept {
+			t.Errorf("%s: want it kept: %t, got %s, warnings %q", sentence, c.kept, response.Patch, response.Warnings)
+		}
+	}
+}
+
+// TestAWarningSaysThatANewValueWinsIfThatIsSo verifies the remedy under a rule with EditApply: what the manifest sets is recorded, unless
+// that is too long.
+func TestAWarningSaysThatANewValueWinsIfThatIsSo(t *testing.T) {
+	for keys, remedy := range map[int]string{2: "; a new manifest value wins", 600: "; remove it from the manifest"} {
+		s := newServer(t, enforced())
+		s.rules = []ownership.Rule{editableData()}
+		response := s.answer(t, controlled(keys, ""))
+		if len(response.Warnings) < 2 || response.Patch == nil {
+			t.Fatalf("%d keys: want them kept, got %q", keys, response.Warnings)
+		}
+		for _, warning := range response.Warnings[:2] {
+			if !strings.HasSuffix(warning, remedy) {
+				t.Errorf("%d keys: want the remedy %q, got %q", keys, remedy, warning)
+			}
+		}
 	}
 }
