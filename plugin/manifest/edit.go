@@ -12,35 +12,29 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// Edit is a change of one place: its removal or, if Value is set, its replacement by that JSON value.
-type Edit struct {
-	Place *Place
-	Value []byte
-}
-
-// Apply returns the text of the file after edits, and changes nothing else. It makes the same edits in the parsed file, and compares
-// that with the parsed result: if they differ, or other parts of the file use a place through an anchor, it returns an error. Places
-// must not be nested in each other. The stream must not be used afterwards.
-func (s *Stream) Apply(edits []Edit) ([]byte, error) {
+// Apply returns the text of the file after the edits of places: their removal or, if Value is set, their replacement. It changes nothing
+// else. It makes the same edits in the parsed file, and compares that with the parsed result: if they differ, or other parts of the file
+// use a place through an anchor, it returns an error. Places must not be nested in each other. The stream must not be used afterwards.
+func (s *Stream) Apply(edits []*Place) ([]byte, error) {
 	e := editor{text: s.text, cuts: slices.Clone(s.separators), removed: map[*yaml.Node]bool{}}
-	for _, edit := range edits {
-		if s.isShared(edit.Place) {
+	for _, at := range edits {
+		if s.isShared(at) {
 			return nil, fmt.Errorf("%s: line %d: %s is shared with other parts of the file through an anchor; write it without the anchor",
-				s.Name, edit.Place.Line(), edit.Place.Path)
+				s.Name, at.Line(), at.Path)
 		}
-		e.removed[edit.Place.Node] = edit.Value == nil
+		e.removed[at.Node] = at.Value == nil
 	}
-	for _, edit := range edits {
-		if edit.Value == nil {
-			e.removeFrom(edit.Place.in.collection())
+	for _, at := range edits {
+		if at.Value == nil {
+			e.removeFrom(at.in.collection())
 		} else {
-			e.replace(edit)
+			e.replace(at)
 		}
 	}
-	for _, edit := range edits {
-		if edit.Value == nil && edit.Place.object().Find(edit.Place.Path) != nil {
+	for _, at := range edits {
+		if at.Value == nil && at.object().Find(at.Path) != nil {
 			return nil, fmt.Errorf("%s: line %d: the field is set twice in the same object, or also through an anchor; "+
-				"remove one of them", s.Name, edit.Place.Line())
+				"remove one of them", s.Name, at.Line())
 		}
 	}
 	written, err := e.result()
@@ -185,22 +179,21 @@ func (e *editor) cutBlock(parts []part, i, run int) {
 }
 
 // replace replaces the value of a field by JSON, which is YAML in flow style. A comment stays if it is on the same line.
-func (e *editor) replace(edit Edit) {
-	at := edit.Place
+func (e *editor) replace(at *Place) {
 	start, end := e.text.span(at)
 	begins, inFlow := e.text.starts[at.Node], isFlow(at.in.collection())
 	switch onOneLine := bytes.IndexByte(e.text.bytes[start:end], '\n') < 0; {
 	case at.Key == nil, inFlow, onOneLine && e.text.at(begins-1) != ':':
-		e.cut(begins, e.text.valueEnd(begins, inFlow), string(edit.Value))
+		e.cut(begins, e.text.valueEnd(begins, inFlow), string(at.Value))
 	default:
 		key := start + len(at.Key.Value)
 		if quote := e.text.at(start); quote == '"' || quote == '\'' {
 			key = e.text.valueEnd(start, false)
 		}
-		e.cut(key, end, ": "+string(edit.Value))
+		e.cut(key, end, ": "+string(at.Value))
 	}
 	var document yaml.Node
-	if yaml.Unmarshal(edit.Value, &document) == nil && len(document.Content) > 0 { // else the result differs
+	if yaml.Unmarshal(at.Value, &document) == nil && len(document.Content) > 0 { // else the result differs
 		*at.Node = *document.Content[0]
 	}
 }

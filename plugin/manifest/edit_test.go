@@ -20,8 +20,7 @@ func edited(t *testing.T, text string, edits ...string) (string, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []manifest.Edit
-	var removed []*manifest.Place
+	var all, removed []*manifest.Place
 	for _, edit := range edits {
 		name, value, isReplacement := strings.Cut(edit, " = ")
 		at := s.Objects[0].Find(pathOf(t, name))
@@ -29,15 +28,13 @@ func edited(t *testing.T, text string, edits ...string) (string, error) {
 			t.Fatalf("no %s in\n%s", edit, text)
 		}
 		if isReplacement {
-			all = append(all, manifest.Edit{Place: at, Value: []byte(value)})
+			at.Value = []byte(value)
+			all = append(all, at)
 		} else {
 			removed = append(removed, at)
 		}
 	}
-	for _, at := range manifest.Widen(removed) {
-		all = append(all, manifest.Edit{Place: at})
-	}
-	after, err := s.Apply(all)
+	after, err := s.Apply(append(all, manifest.Widen(removed)...))
 	return string(after), err
 }
 
@@ -159,6 +156,8 @@ func TestApplyWithoutEditsReturnsTheFile(t *testing.T) {
 func TestApplyFailsRatherThanChangeOtherParts(t *testing.T) {
 	for name, c := range map[string]struct{ text, edits, says string }{
 		"the anchor of an alias":        {"spec:\n  a: &a 1\n  b: *a\n", ".spec.a", "line 2: .spec.a is shared with other parts of the file through an anchor"},
+		"a field of an alias":           {"x: &s {a: 1, b: 2}\nspec: *s\n", ".spec.a", "line 1: .spec.a is shared with other parts"},
+		"a field of a merge key":        {"x: &x {a: 2, c: 1}\nspec:\n  <<: *x\n  b: 2\n", ".spec.a", "line 1: .spec.a is shared with other parts"},
 		"a field set twice":             {"spec:\n  a: 1\n  a: 1\n  b: 2\n", ".spec.a", "line 3: the field is set twice"},
 		"a parent set twice":            {"spec:\n  a: 1\n  b: 2\nspec:\n  a: 1\n", ".spec.a", "line 4: the field is set twice"},
 		"a merge key that also sets it": {"x: &x {a: 2}\nspec:\n  <<: *x\n  a: 1\n  b: 2\n", ".spec.a", "line 4: the field is set twice in the same object, or also through an anchor"},

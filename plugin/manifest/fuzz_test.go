@@ -49,18 +49,16 @@ func FuzzApply(f *testing.F) {
 		}
 		places := chosenPlaces(object, choice, s.IsShared)
 		wide := manifest.Widen(places)
-		var edits []manifest.Edit
 		removed := map[int]bool{} // lines
 		var names [][]string
 		for _, at := range wide {
-			edits = append(edits, manifest.Edit{Place: at})
 			names = append(names, namesOf(object.Node, at.Node))
 			first, last := s.Lines(at)
 			for line := first; line <= last; line++ {
 				removed[line] = true
 			}
 		}
-		after, err := s.Apply(edits)
+		after, err := s.Apply(wide)
 		if err != nil {
 			return
 		}

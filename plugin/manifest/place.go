@@ -16,10 +16,11 @@ type Place struct {
 	// Key is the key of a field; nil for an element.
 	Key  *yaml.Node
 	Node *yaml.Node
+	// Value is the JSON value that Apply writes there; without it, Apply removes the place.
+	Value []byte
 
-	in *Place // the parent; nil for the object
-	// shared reports whether the place is reached through an alias or a merge key, so that other parts of the file use it.
-	shared bool
+	in     *Place // the parent; nil for the object
+	merged bool   // whether the field is that of a merge key
 }
 
 // Find returns the place of a path in an object, or nil.
@@ -53,12 +54,9 @@ func (at *Place) object() Object {
 }
 
 func (at *Place) step(element fieldpath.PathElement) *Place {
-	node := at.collection()
-	next := &Place{in: at, shared: at.shared || node != at.Node}
+	node, next := at.collection(), &Place{in: at}
 	if element.FieldName != nil {
-		var merged bool
-		next.Key, next.Node, merged = member(node, *element.FieldName, map[*yaml.Node]bool{})
-		next.shared = next.shared || merged
+		next.Key, next.Node, next.merged = member(node, *element.FieldName, map[*yaml.Node]bool{})
 	} else if node.Kind == yaml.SequenceNode {
 		for i, item := range node.Content {
 			if isElement(resolve(item), i, element) {
@@ -190,7 +188,7 @@ func Widen(places []*Place) []*Place {
 			if at.Key != nil { // of a mapping
 				left[parent]--
 			}
-			if left[parent] > 0 || at.in.Key == nil || at.shared {
+			if left[parent] > 0 || at.in.Key == nil || at.merged {
 				break
 			}
 			at = at.in

@@ -109,9 +109,9 @@ func (s *Stream) addObjects(document *yaml.Node) {
 
 // isShared reports whether other parts of the file can use a place, through an anchor.
 func (s *Stream) isShared(at *Place) bool {
-	shared := at.shared
+	shared := at.merged
 	for in := at.in; in != nil; in = in.in {
-		shared = shared || s.aliased[in.collection()]
+		shared = shared || in.merged || s.aliased[in.collection()]
 	}
 	each(at.Node, func(node *yaml.Node) { shared = shared || s.aliased[node] })
 	return shared

@@ -91,16 +91,14 @@ func (f *files) chosen(r Reader, names []string, _ string) (objects []*unstructu
 	if len(names) > 1 || len(names) > 0 && !isNamed {
 		return nil, nil, fmt.Errorf("%s: with -f, name one object as TYPE/NAME", strings.Join(names, " "))
 	}
-	var contained []string
 	for _, o := range f.objects {
 		isChosen := !isNamed || o.GetName() == name && isType(o.GroupVersionKind(), kind)
 		if isChosen && selector.Matches(labels.Set(o.GetLabels())) {
 			objects = append(objects, o)
 		}
-		contained = append(contained, IdentityOf(o).String())
 	}
 	if isNamed && objects == nil {
-		return nil, nil, fmt.Errorf("%s not found in the files; they contain %s", names[0], strings.Join(contained, ", "))
+		return nil, nil, fmt.Errorf("%s not found in the files; omit it to read all objects", names[0])
 	}
 	return objects, nil, nil
 }

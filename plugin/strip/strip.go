@@ -64,7 +64,7 @@ func (s *Stripper) File(ctx context.Context, t source.Text) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var edits []manifest.Edit
+	var edits []*manifest.Place
 	for _, o := range stream.Objects {
 		version, err := schema.ParseGroupVersion(o.Value("apiVersion"))
 		id := source.Identity{
@@ -92,7 +92,7 @@ func (s *Stripper) File(ctx context.Context, t source.Text) ([]byte, error) {
 
 // plan sets the subject of an object and the fields that others own, and returns the edits. A parent that would be left empty is
 // dropped as well, unless an apply without the parent would delete the live one: then its fields get the live values.
-func (s *Stripper) plan(ctx context.Context, o *Object, from manifest.Object, id source.Identity) ([]manifest.Edit, error) {
+func (s *Stripper) plan(ctx context.Context, o *Object, from manifest.Object, id source.Identity) (edits []*manifest.Place, err error) {
 	subject, exists, err := s.Read(ctx, id)
 	switch {
 	case err != nil:
@@ -116,15 +116,12 @@ func (s *Stripper) plan(ctx context.Context, o *Object, from manifest.Object, id
 			f.keep(subject, "the last-applied annotation contains its parent "+explain.Text(parent))
 		}
 	}
-	_, wide = o.drops()
-	var edits []manifest.Edit
-	for _, at := range wide {
-		edits = append(edits, manifest.Edit{Place: at})
-	}
+	_, edits = o.drops()
 	o.Fields = slices.DeleteFunc(o.Fields, func(f Field) bool { return f.Action == Set && f.at.HasValue(f.live) })
 	for _, f := range o.Fields {
 		if f.Action == Set {
-			edits = append(edits, manifest.Edit{Place: f.at, Value: f.live})
+			f.at.Value = f.live
+			edits = append(edits, f.at)
 		}
 	}
 	return edits, nil
