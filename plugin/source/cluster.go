@@ -30,7 +30,10 @@ import (
 type cluster struct {
 	getter  genericclioptions.RESTClientGetter
 	objects dynamic.Interface
-	served  *servedKinds // nil until it is needed
+	// served are all kinds, each in its preferred version, sorted by name; nil until they are needed. Silent are the groups without
+	// discovery information, because their aggregated API server is down.
+	served []resourceKind
+	silent map[string]bool
 }
 
 func newCluster(getter genericclioptions.RESTClientGetter) (*cluster, error) {
@@ -182,14 +185,13 @@ func (c *cluster) definition(
 
 // surveyed returns by default all kinds with a scale subresource.
 func (c *cluster) surveyed(types []string) (kinds []resourceKind, gaps []string, err error) {
-	served, err := c.kinds()
-	if err != nil {
+	if err := c.discover(); err != nil {
 		return nil, nil, err
 	}
-	for group := range served.silent {
+	for group := range c.silent {
 		gaps = append(gaps, "unknown resources in API group "+group+noResponse)
 	}
-	for _, kind := range served.all {
+	for _, kind := range c.served {
 		if kind.scales && kind.list && (len(types) == 0 || slices.Contains(types, Scalable)) {
 			kinds = append(kinds, kind)
 		}

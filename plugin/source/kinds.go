@@ -26,38 +26,31 @@ func (k resourceKind) String() string {
 
 func replicaSet() schema.GroupKind { return schema.GroupKind{Group: "apps", Kind: "ReplicaSet"} }
 
-// servedKinds are all kinds of an API server, each in its preferred version, sorted by name.
-type servedKinds struct {
-	all []resourceKind
-	// silent are the groups without discovery information, because their aggregated API server is down.
-	silent map[string]bool
-}
-
-// kinds returns the kinds that the API server serves. The discovery cache of kubectl can be six hours old, and so lack the kinds of
-// a new CustomResourceDefinition.
-func (c *cluster) kinds() (*servedKinds, error) {
+// discover reads the kinds that the API server serves. The discovery cache of kubectl can be six hours old, and so lack the kinds of a
+// new CustomResourceDefinition.
+func (c *cluster) discover() error {
 	if c.served != nil {
-		return c.served, nil
+		return nil
 	}
 	client, err := c.getter.ToDiscoveryClient()
 	if err != nil {
-		return nil, Advise(err, "")
+		return Advise(err, "")
 	}
 	client.Invalidate()
 	_, lists, err := client.ServerGroupsAndResources()
 	silent, isPartial := discovery.GroupDiscoveryFailedErrorGroups(err)
 	if err != nil && !isPartial {
-		return nil, Advise(err, "")
+		return Advise(err, "")
 	}
-	c.served = kindsOf(lists)
+	c.served, c.silent = kindsOf(lists), map[string]bool{}
 	for version := range silent {
-		c.served.silent[version.Group] = true
+		c.silent[version.Group] = true
 	}
-	return c.served, nil
+	return nil
 }
 
-// kindsOf returns the kinds of an API server's lists of resources. Those of a group's preferred version come first.
-func kindsOf(lists []*metav1.APIResourceList) *servedKinds {
+// kindsOf returns the kinds in an API server's lists of resources, sorted by name. The list of a group's preferred version comes first.
+func kindsOf(lists []*metav1.APIResourceList) (all []resourceKind) {
 	kinds := map[schema.GroupResource]*resourceKind{}
 	for _, list := range lists {
 		gv, _ := schema.ParseGroupVersion(list.GroupVersion) // as discovery has
@@ -79,26 +72,24 @@ func kindsOf(lists []*metav1.APIResourceList) *servedKinds {
 			}
 		}
 	}
-	s := &servedKinds{silent: map[string]bool{}}
 	for _, kind := range kinds {
 		if !kind.gvk.Empty() { // otherwise, there are only subresources
-			s.all = append(s.all, *kind)
+			all = append(all, *kind)
 		}
 	}
-	slices.SortFunc(s.all, func(a, b resourceKind) int { return strings.Compare(a.String(), b.String()) })
-	return s
+	slices.SortFunc(all, func(a, b resourceKind) int { return strings.Compare(a.String(), b.String()) })
+	return all
 }
 
 // kind returns a kind that the API server serves, nil if it does not serve it or, then with a gap, if that is unknown.
 func (c *cluster) kind(of schema.GroupKind) (kind *resourceKind, gap string, err error) {
-	kinds, err := c.kinds()
-	if err != nil {
+	if err := c.discover(); err != nil {
 		return nil, "", err
 	}
-	if i := slices.IndexFunc(kinds.all, func(k resourceKind) bool { return k.gvk.GroupKind() == of }); i >= 0 {
-		return &kinds.all[i], "", nil
+	if i := slices.IndexFunc(c.served, func(k resourceKind) bool { return k.gvk.GroupKind() == of }); i >= 0 {
+		return &c.served[i], "", nil
 	}
-	if kinds.silent[of.Group] {
+	if c.silent[of.Group] {
 		gap = noResponse
 	}
 	return nil, gap, nil

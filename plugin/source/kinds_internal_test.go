@@ -11,7 +11,7 @@ import (
 )
 
 // discovered returns what discovery says about a kind Widget: v1 has no scale subresource, and v2 may have one.
-func discovered(v2 ...metav1.APIResource) *servedKinds {
+func discovered(v2 ...metav1.APIResource) []resourceKind {
 	widgets := metav1.APIResource{Name: "widgets", Kind: "Widget", Namespaced: true, Verbs: metav1.Verbs{"list"}}
 	return kindsOf([]*metav1.APIResourceList{
 		{GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{widgets}},
@@ -33,7 +33,7 @@ func TestTheScaleFieldOfAVersionWithoutAScaleSubresource(t *testing.T) {
 		t.Fatal(err)
 	}
 	for sentence, c := range map[string]struct {
-		served   *servedKinds
+		served   []resourceKind
 		want     string
 		requests int
 	}{
