@@ -55,7 +55,8 @@ func (w *fieldWalk) owner(f Field) (owned FieldOwner, by Entry) {
 	named := slices.DeleteFunc(slices.Clone(f.Entries), Entry.IsAnonymous)
 	of := managedField{path: f.Path, without: f.ownerWithoutEntry(len(named) == 0 && (len(f.Entries) > 0 || len(w.entries) == 0))}
 	of.rules = w.context.Managers.RulesFor(f.Path)
-	of.isApplied, of.isOther = w.applied.status(f.Path, f.Value, f.asApplied())
+	isBase := f.declaredAsIs() || apitypes.AsDeclared(f.Path, f.Value, f.DeclaredValue)
+	of.isApplied, of.isOther = w.applied.status(f.Path, f.Value, isBase)
 	of.isOther = of.isOther && len(named) > 0
 	of.entries = slices.DeleteFunc(named, func(e Entry) bool { return f.Declared == Lacks && w.isClientSide(e) })
 	owned, by = w.context.ownerOf(of)
@@ -82,11 +83,6 @@ func (f Field) ownerWithoutEntry(unrecorded bool) Owner {
 	default:
 		return Default
 	}
-}
-
-// asApplied reports whether live has the value of the last-applied configuration, as the API server stores it.
-func (f Field) asApplied() bool {
-	return f.declaredAsIs() || apitypes.AsDeclared(f.Path, f.Value, f.DeclaredValue)
 }
 
 // declaredAsIs reports whether live has the value of the last-applied configuration.

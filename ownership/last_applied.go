@@ -103,8 +103,9 @@ func (w Write) ReadManifests() (found Manifests) {
 		manifest, err = nil, fmt.Errorf("%w: it is that of another object", ErrLastApplied)
 	}
 	own := isNew || w.Sender.Entry.Contains(LastAppliedPath())
+	isOthers := func(e Entry) bool { return w.Managers.IsApplier(e) && !e.Same(w.Sender.Entry) }
 	switch {
-	case manifest == nil && err == nil, !own && (err != nil || w.isOthersAnnotation()):
+	case manifest == nil && err == nil, !own && (err != nil || slices.ContainsFunc(managedfields.For(w.LiveEntries, LastAppliedPath()), isOthers)):
 		return found // another applier's annotation may be invalid
 	case err != nil:
 		found.Unread = err
@@ -113,13 +114,6 @@ func (w Write) ReadManifests() (found Manifests) {
 	found.Recorded, found.manifest = true, manifest
 	found.base, found.Unread = w.Live.LastAppliedManifest()
 	return found
-}
-
-// isOthersAnnotation reports whether an applier other than the sender manages the last-applied annotation.
-func (w Write) isOthersAnnotation() bool {
-	return slices.ContainsFunc(managedfields.For(w.LiveEntries, LastAppliedPath()), func(e Entry) bool {
-		return w.Managers.IsApplier(e) && !e.Same(w.Sender.Entry)
-	})
 }
 
 // Declared returns how the manifests declare the field at path: Clears only for client-side apply, as the other records do not have null.

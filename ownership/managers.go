@@ -49,11 +49,6 @@ func (m Managers) isController(manager string) bool {
 	return m.IsAutoscaler(manager) || slices.ContainsFunc(m.rules.rules, func(r *Rule) bool { return !r.isOpen() && matches(r.Writers, manager) })
 }
 
-// ownsScale reports whether a manager owns the scale field that it has written because it is listed as an autoscaler.
-func (m Managers) ownsScale(manager string) bool {
-	return m.IsAutoscaler(manager) && !slices.Contains(m.Readable, manager)
-}
-
 // IsApplier reports whether the entry records an applied manifest. It does if its manager is listed as an applier, and also in
 // these cases, by what the manager writes:
 //   - server-side apply by kubectl, and by any other manager unless it only sets fields of controllers on an object that others have

@@ -71,12 +71,6 @@ func (o Object) Text() []byte { return o.root.Text() }
 // At returns the value at a path of names, nil if the object lacks it.
 func (o Object) At(names ...string) *jsontree.Node { return o.root.At(names...) }
 
-// UID returns metadata.uid, empty if there is none.
-func (o Object) UID() string {
-	uid, _ := o.root.At("metadata", "uid").String()
-	return uid
-}
-
 // ModeLabel returns the value of ModeLabel; ok is false if the object does not have it.
 func (o Object) ModeLabel() (text string, ok bool) {
 	return o.root.At("metadata", "labels", ModeLabel).String()

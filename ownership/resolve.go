@@ -49,7 +49,7 @@ func (c ObjectContext) ownerFor(e Entry, f managedField) FieldOwner {
 	owner := FieldOwner{Kind: Imperative, By: e.Manager}
 	rule := slices.IndexFunc(f.rules, func(r *Rule) bool { return c.Managers.writes(r, e) && (!f.isApplied || !r.AnyWriter()) })
 	switch {
-	case c.IsScale(f.path) && c.Managers.ownsScale(e.Manager):
+	case c.IsScale(f.path) && c.Managers.IsAutoscaler(e.Manager) && !slices.Contains(c.Managers.Readable, e.Manager):
 		owner.Kind = Autoscaler
 	case c.Managers.IsApplier(e):
 		owner.Kind = Manifest

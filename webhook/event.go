@@ -103,7 +103,7 @@ func plainPath(path string) string {
 // referenceTo returns the object that an Event is about; ok is false if no Event can be stored for it, because a name is not a
 // valid Kubernetes name.
 func referenceTo(w ownership.Write) (reference *corev1.ObjectReference, ok bool) {
-	uid := w.Live.UID()
+	uid, _ := w.Live.At("metadata", "uid").String()
 	ok = (w.Namespace == "" || len(validation.IsDNS1123Label(w.Namespace)) == 0) && len(validation.IsDNS1123Subdomain(w.Name)) == 0 &&
 		(w.Kind.Group == "" || len(validation.IsDNS1123Subdomain(w.Kind.Group)) == 0) &&
 		len(validation.IsDNS1035Label(w.Kind.Version)) == 0 && len(validation.IsDNS1035Label(strings.ToLower(w.Kind.Kind))) == 0 &&
