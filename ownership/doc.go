@@ -12,7 +12,7 @@
 //
 // ObjectContext.Fields returns every field of one object with its owner. It needs only the object, with its managedFields:
 //
-//	ParseObject -> ObjectContext.Fields -> Fields.Fold
+//	ParseObject -> ObjectContext.Fields
 //
 // # The contested fields of a write
 //

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/ownership"
@@ -56,13 +55,6 @@ func checkLaws(t *testing.T, live ownership.Object, fields ownership.Fields) {
 		t.Errorf("%d fields, %d of them different", len(fields), all.Size())
 	}
 	coversEntries(t, live, fields, all)
-	var folded ownership.Fields
-	for _, fold := range fields.Fold() {
-		folded = append(folded, fold.Fields...)
-	}
-	if diff := cmp.Diff(linesOf(fields), linesOf(folded)); diff != "" {
-		t.Errorf("what is folded (-fields +folded):\n%s", diff)
-	}
 }
 
 // coversEntries checks that every managed field is listed, or a field nested under it, or its position under another name.

@@ -27,11 +27,11 @@ func (e Explanation) Sentences(w io.Writer, prefix string, chosen func(ownership
 }
 
 // sentence returns the clauses about a field, or about several fields of one owner.
-func (e Explanation) sentence(fold *ownership.Fold) []string {
-	f := &fold.Fields[0]
-	if len(fold.Fields) > 1 {
-		has := fmt.Sprintf("%#q has %d fields: %s", table.Dash(Text(fold.Path)), len(fold.Fields), e.who(f, "them"))
-		return []string{has, "in the manifest: " + e.declaredOf(fold.Fields)}
+func (e Explanation) sentence(all *fold) []string {
+	f := &all.fields[0]
+	if len(all.fields) > 1 {
+		has := fmt.Sprintf("%#q has %d fields: %s", table.Dash(Text(all.path)), len(all.fields), e.who(f, "them"))
+		return []string{has, "in the manifest: " + e.declaredOf(all.fields)}
 	}
 	is := fmt.Sprintf("%#q is %s", Text(f.Path), table.Shorten(e.Subject.Show(f.Path, f.Value), 2*maxValueLen))
 	if f.Value == nil {

@@ -20,22 +20,55 @@ const maxValueLen = 40
 func (e Explanation) Tree(w io.Writer, now time.Time, chosen func(ownership.Owner) bool) error {
 	folds := e.folds(chosen)
 	rows := e.treeRows(now, folds, 0, "")
-	if len(folds) == 1 && len(folds[0].Path) == 0 {
+	if len(folds) == 1 && len(folds[0].path) == 0 {
 		rows = [][]string{e.treeRow(now, ".", &folds[0])}
 	}
 	return table.Write(w, []string{e.Subject.Title(), "VALUE", "OWNER", "MANAGER", "MANIFEST", "SINCE"}, rows)
 }
 
+// fold is a subtree with a single owner: all fields at a path or nested under it.
+type fold struct {
+	path   fieldpath.Path // that of a single field, else the longest prefix that the paths have in common
+	fields ownership.Fields
+}
+
 // folds returns the largest subtrees with a single owner that is chosen.
-func (e Explanation) folds(chosen func(ownership.Owner) bool) []ownership.Fold {
-	return slices.DeleteFunc(e.Fields.Fold(), func(f ownership.Fold) bool { return !chosen(f.Owner.Kind) })
+func (e Explanation) folds(chosen func(ownership.Owner) bool) []fold {
+	return slices.DeleteFunc(foldsOf(e.Fields, 0), func(f fold) bool { return !chosen(f.fields[0].Owner.Kind) })
+}
+
+// foldsOf returns the folds of fields whose paths have the first depth elements in common.
+func foldsOf(fields ownership.Fields, depth int) (folds []fold) {
+	isOthers := func(f ownership.Field) bool { return f.Owner != fields[0].Owner }
+	if len(fields) > 0 && !slices.ContainsFunc(fields, isOthers) {
+		path, last := fields[0].Path, fields[len(fields)-1].Path // in the order of the object
+		for shared := depth; ; shared++ {
+			if !sameElement(path, last, shared) {
+				return []fold{{path[:shared], fields}}
+			}
+		}
+	}
+	for len(fields) > 0 {
+		count := 1
+		for count < len(fields) && sameElement(fields[0].Path, fields[count].Path, depth) {
+			count++
+		}
+		folds = append(folds, foldsOf(fields[:count], depth+1)...)
+		fields = fields[count:]
+	}
+	return folds
+}
+
+// sameElement reports whether two paths have the same element at an index.
+func sameElement(a, b fieldpath.Path, at int) bool {
+	return len(a) > at && len(b) > at && a[at].Equals(b[at])
 }
 
 // treeRows returns the rows of subtrees whose paths have the first depth elements in common.
-func (e Explanation) treeRows(now time.Time, folds []ownership.Fold, depth int, indent string) (rows [][]string) {
+func (e Explanation) treeRows(now time.Time, folds []fold, depth int, indent string) (rows [][]string) {
 	for len(folds) > 0 {
-		path, count := folds[0].Path, 1
-		for count < len(folds) && folds[count].Path[depth].Equals(path[depth]) {
+		path, count := folds[0].path, 1
+		for count < len(folds) && folds[count].path[depth].Equals(path[depth]) {
 			count++
 		}
 		branch, nested := "├─ ", "│  "
@@ -46,7 +79,7 @@ func (e Explanation) treeRows(now time.Time, folds []ownership.Fold, depth int, 
 			rows = append(rows, e.treeRow(now, indent+branch+Text(path[depth:]), &folds[0]))
 		} else {
 			shared := depth + 1 // parents of a single parent share its line
-			for folds[count-1].Path[shared].Equals(path[shared]) {
+			for folds[count-1].path[shared].Equals(path[shared]) {
 				shared++
 			}
 			rows = append(rows, []string{indent + branch + Text(path[depth:shared])})
@@ -57,17 +90,17 @@ func (e Explanation) treeRows(now time.Time, folds []ownership.Fold, depth int, 
 	return rows
 }
 
-func (e Explanation) treeRow(now time.Time, label string, fold *ownership.Fold) []string {
-	first, since := &fold.Fields[0], ""
-	for i := range fold.Fields {
-		since = max(since, fold.Fields[i].Since) // RFC 3339 in UTC, as the API server writes it, sorts by time
+func (e Explanation) treeRow(now time.Time, label string, f *fold) []string {
+	first, since := &f.fields[0], ""
+	for i := range f.fields {
+		since = max(since, f.fields[i].Since) // RFC 3339 in UTC, as the API server writes it, sorts by time
 	}
 	value := e.Short(first.Path, first.Value)
-	if len(fold.Fields) > 1 {
-		value = fmt.Sprintf("(%d fields)", len(fold.Fields))
+	if len(f.fields) > 1 {
+		value = fmt.Sprintf("(%d fields)", len(f.fields))
 	}
 	return []string{
-		label, value, first.Owner.Kind.String(), table.Dash(first.Owner.By), e.declaredOf(fold.Fields), table.Age(since, now),
+		label, value, first.Owner.Kind.String(), table.Dash(first.Owner.By), e.declaredOf(f.fields), table.Age(since, now),
 	}
 }
 
