@@ -172,8 +172,8 @@ func (t *trial) turnOff(ctx context.Context) {
 // turnOn determines what handoff would keep where it does not: by a dry run with the mode label enforce or, if the API server does not
 // call handoff even then, or the user has given a configuration, by the decision of this program.
 func (t *trial) turnOn(ctx context.Context) error {
-	isSilent := t.preview.Mode == ownership.ModeEnforce
-	if t.isOnline() && !t.options.Configured && !isSilent {
+	mayAsk, isSilent := t.isOnline() && !t.options.Configured, t.preview.Mode == ownership.ModeEnforce
+	if mayAsk && !isSilent {
 		on, err := t.send(ctx, ownership.ModeEnforce)
 		if err == nil && on.answered {
 			t.with, t.warnings = on.object, on.warnings
@@ -182,7 +182,7 @@ func (t *trial) turnOn(ctx context.Context) error {
 		isSilent = err == nil
 	}
 	with, warnings, err := t.decide()
-	if t.isOnline() && !t.options.Configured && isSilent && len(warnings) > 0 && t.enabled(ctx).On() {
+	if mayAsk && isSilent && len(warnings) > 0 && t.enabled(ctx).On() {
 		return nil // handoff keeps nothing: its configuration is another
 	}
 	t.with, t.warnings = with, warnings

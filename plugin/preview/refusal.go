@@ -22,29 +22,26 @@ func (r *refusal) Error() string { return rejects + r.text }
 
 // classify separates rejections by the API server from failed requests. The API server's message can quote a Secret.
 func (t *trial) classify(err error) error {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return source.Advise(err, t.application.Subject.Namespace)
-	}
 	var causes []metav1.StatusCause
-	if details := status.Status().Details; details != nil {
-		causes = details.Causes
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil {
+		causes = status.Status().Details.Causes
 	}
 	text := strings.Join(strings.Fields(err.Error()), " ")
-	isNameless := func(cause metav1.StatusCause) bool { return cause.Field == "" }
 	_, unknown, isStrict := strings.Cut(text, "strict decoding error: ")
 	switch {
 	case apierrors.IsConflict(err):
 		return conflict(causes)
 	case isStrict: // which names fields, but quotes no values
 		return errors.New(rejects + unknown + "; fix it, or use --validate=warn")
-	case t.application.Subject.IsSecret() && !source.IsPermission(err):
+	case !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err):
+		return t.application.Subject.Advise(err)
+	case t.application.Subject.IsSecret():
 		text = source.WithoutMessage(err).Error()
 	case apierrors.IsInvalid(err) && len(causes) == 1 && causes[0].Field == "patch": // the message quotes the object
 		return errors.New(rejects + strings.TrimPrefix(text[strings.LastIndex(text, `": `)+1:], ": "))
-	case !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err):
-		return source.Advise(err, t.application.Subject.Namespace)
 	}
+	isNameless := func(cause metav1.StatusCause) bool { return cause.Field == "" }
 	if apierrors.IsInvalid(err) && len(causes) > 0 && !slices.ContainsFunc(causes, isNameless) {
 		return &refusal{text}
 	}
