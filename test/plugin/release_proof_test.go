@@ -207,7 +207,7 @@ func removeAdvised(t *testing.T, output, field, text string) []byte {
 	if place == nil {
 		t.Fatalf("no %s in\n%s\nafter\n%s", field, text, output)
 	}
-	after, err := stream.Apply([]edit.Edit{{Place: edit.Widen([]*edit.Place{place})[0]}})
+	after, err := stream.Apply(edit.Widen([]*edit.Place{place}))
 	if err != nil {
 		t.Fatal(err)
 	}
