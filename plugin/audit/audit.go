@@ -8,6 +8,8 @@ import (
 	"context"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
@@ -22,8 +24,6 @@ type Report struct {
 	// Objects is the number of audited objects. Resources are their resources, as "deployments.apps"; empty for files.
 	Objects   int      `json:"objects"`
 	Resources []string `json:"resources,omitempty"`
-	// Namespaces are the sorted names of the audited namespaces, by mode: enforce, warn, off and unknown.
-	Namespaces map[ownership.Mode][]string `json:"namespaces"`
 	// Risks are sorted by namespace, object and field.
 	Risks []Risk `json:"risks"`
 	// Unrecorded are the objects that an autoscaler scaled after a client that does not record its manifest: nothing in the
@@ -39,7 +39,7 @@ type Report struct {
 	// overwrites it, and an apply that drops the field removes it.
 	Changed []Risk `json:"changed,omitempty"`
 	// Annotated are the objects with the mode annotation, which has no effect on them.
-	Annotated []source.Annotated `json:"annotated,omitempty"`
+	Annotated []string `json:"annotated,omitempty"`
 	// Notes say why handoff does not act as its mode says.
 	Notes []string `json:"notes,omitempty"`
 	// Gaps describe what is unknown, one sentence each; a complete answer has none.
@@ -97,15 +97,22 @@ func risk(kind Kind, e explain.Explanation, f *ownership.Field) Risk {
 func Run(ctx context.Context, survey *source.Survey, in *installation.Installation, namespace string) (*Report, error) {
 	a := auditor{ctx: ctx, survey: survey, installation: in, report: &Report{
 		APIVersion: explain.APIVersion, Kind: "Audit", Risks: []Risk{},
-		Namespaces: map[ownership.Mode][]string{ownership.ModeEnforce: {}, ownership.ModeWarn: {}, ownership.ModeOff: {}},
 	}}
-	if err := a.namespaces(namespace); err != nil {
-		return nil, err
+	for name, mode := range survey.Namespaces { // of files
+		in.AddNamespace(name, mode)
 	}
-	err := survey.Each(ctx, func(s source.Subject) error {
-		a.audit(s)
-		return ctx.Err()
-	})
+	var err error
+	if namespace != "" {
+		_, err = in.Namespace(ctx, namespace)
+	} else {
+		_, _ = in.Namespaces(ctx, "") // all at once; what cannot be read matters only in a namespace with a risk
+	}
+	if !apierrors.IsNotFound(err) {
+		err = survey.Each(ctx, func(s source.Subject) error {
+			a.audit(s)
+			return ctx.Err()
+		})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -126,8 +133,8 @@ type auditor struct {
 func (a *auditor) audit(s source.Subject) {
 	r := a.report
 	r.Objects++
-	if annotated, ok := source.AnnotatedOf(s); ok {
-		r.Annotated = append(r.Annotated, annotated)
+	if _, annotated := s.Object.ModeAnnotation(); annotated && s.Namespace != "" {
+		r.Annotated = append(r.Annotated, s.Title())
 	}
 	entries, err := s.Object.Entries()
 	isStripped := err == nil && len(entries) == 0
@@ -181,14 +188,6 @@ func (a *auditor) finish() {
 		return cmp.Or(cmp.Compare(a.Object.Namespace, b.Object.Namespace), cmp.Compare(a.name, b.name), cmp.Compare(a.Kind, b.Kind))
 	})
 	r.Resources = slices.Compact(slices.Sorted(slices.Values(a.survey.Resources)))
-	if a.installation.OfFiles() {
-		for name := range a.survey.Namespaces {
-			a.addNamespace(name)
-		}
-	}
-	for _, names := range r.Namespaces {
-		slices.Sort(names)
-	}
 	r.Gaps = append(r.Gaps, a.survey.Gaps...)
 	if len(a.stripped) > 0 {
 		r.Gaps = append(r.Gaps, printable.Some(a.stripped)+

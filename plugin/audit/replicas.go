@@ -8,6 +8,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
+	"github.com/ownership-handoff/handoff/plugin/installation"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
@@ -46,6 +47,37 @@ func (a *auditor) replicas(e explain.Explanation) {
 	}
 	r.Remedies = append(r.Remedies, "remove "+r.Field+" from the manifest, or apply again after deleting the autoscaler")
 	a.report.Risks = append(a.report.Risks, r)
+}
+
+// respond sets how handoff responds to an apply that sets the scale field of an autoscaler, which it keeps, and what makes it act on the
+// object: nothing if it does, or cannot. Why it does not act as its mode says is a note, and a gap if its mode is unknown.
+func (a *auditor) respond(r *Risk, s source.Subject) {
+	answer := a.installation.Effect(a.ctx, installation.ObjectOf(s.Kind, s.Namespace, s.Object))
+	to := &a.report.Notes
+	if answer.Reason == installation.NotKnown {
+		to = &a.report.Gaps
+	}
+	if answer.Why != "" && !slices.Contains(*to, answer.Why) {
+		*to = append(*to, answer.Why)
+	}
+	r.Mode, r.Why, r.Handoff = answer.Mode, answer.Why, "keeps "+r.Now
+	if answer.Mode == ownership.ModeEnforce {
+		return
+	}
+	r.Handoff = cmp.Or(string(answer.Reason), string(answer.Mode)) + ": would keep " + r.Now
+	enable := "kubectl handoff enable " + s.Namespace
+	if _, own := s.Object.ModeLabel(); own || s.Namespace == "" {
+		enable = fmt.Sprintf("kubectl label --overwrite %s %s=%s", s.Title(), ownership.ModeLabel, ownership.ModeEnforce)
+	}
+	switch {
+	case answer.Reason == installation.Excluded, s.Namespace == "" && !a.installation.Selectable(s.Kind):
+	case a.installation.Missing():
+		r.Remedies = []string{"install handoff (docs/install.md), then " + enable}
+	case answer.Reason == "" || answer.Set == installation.Unknown:
+		r.Remedies = []string{enable}
+	default:
+		r.Remedies = []string{"kubectl handoff doctor" + s.In()}
+	}
 }
 
 // nextOf returns the applier whose manifest sets the scale field, and what its next apply does, according to the last-applied

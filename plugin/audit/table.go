@@ -8,8 +8,6 @@ import (
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/plugin/installation"
-	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // Table writes the report for people: a line for each risk, remedies, and a summary. The wide table has the managers, time and
@@ -56,7 +54,7 @@ func (r *Report) remedies() []string {
 	return lines
 }
 
-// summary returns the number of risks, and the audited objects and namespaces.
+// summary returns the number of risks and of the audited objects.
 func (r *Report) summary() string {
 	text := "No risks"
 	switch {
@@ -68,15 +66,6 @@ func (r *Report) summary() string {
 	text += " in " + counted(r.Objects, "object")
 	if len(r.Resources) > 0 {
 		text += " (" + first(r.Resources) + ")"
-	}
-	var modes []string
-	for _, mode := range []ownership.Mode{ownership.ModeEnforce, ownership.ModeWarn, ownership.ModeOff, installation.Unknown} {
-		if names := r.Namespaces[mode]; len(names) > 0 {
-			modes = append(modes, fmt.Sprintf("%s %d (%s)", mode, len(names), first(names)))
-		}
-	}
-	if modes != nil {
-		text += ". Namespaces by mode: " + strings.Join(modes, ", ")
 	}
 	return text + "."
 }
@@ -99,15 +88,14 @@ func (r *Report) notes() (sentences []string) {
 			"apply again: %s.", r.Undone},
 		{"Changed since the manifest set it: %s; the next apply overwrites it, and an apply that drops the field removes it; set the value " +
 			"in the manifest, or name the field in a rule.", changed},
+		{"Annotation " + ownership.ModeAnnotation + " has no effect on objects; set the label of that name instead: %s.", r.Annotated},
 	} {
 		if len(note.names) > 0 {
 			sentences = append(sentences, fmt.Sprintf(note.format, first(note.names)))
 		}
 	}
-	for _, note := range append(r.Notes, source.AnnotatedNote(r.Annotated)) {
-		if note != "" {
-			sentences = append(sentences, "Note: "+note+".")
-		}
+	for _, note := range r.Notes {
+		sentences = append(sentences, "Note: "+note+".")
 	}
 	return sentences
 }

@@ -20,7 +20,7 @@ type Survey struct {
 	// Autoscalers are the HorizontalPodAutoscalers and the other scalers, in no particular order. Whether their targets are missing is
 	// known after Each.
 	Autoscalers []*Autoscaler
-	// Namespaces are the modes of the namespaces in files, by name. Each adds those that are not in the files, without a mode.
+	// Namespaces are the modes of the namespaces in files, by name.
 	Namespaces map[string]ownership.Mode
 	// Resources are the names of the resources that were read, as kubectl prints them; none for files. Gaps are descriptions of what
 	// could not be read. Both are complete after Each.
@@ -150,9 +150,6 @@ func (s *Survey) visit(ctx context.Context, o *unstructured.Unstructured, visit 
 	}
 	for _, gap := range subject.Gaps {
 		s.gap(gap)
-	}
-	if _, known := s.Namespaces[subject.Namespace]; s.live.cluster == nil && !known && subject.Namespace != "" {
-		s.Namespaces[subject.Namespace] = ""
 	}
 	return visit(subject)
 }

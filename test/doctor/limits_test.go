@@ -134,7 +134,7 @@ func TestATeamLearnsWhyNothingIsKept(t *testing.T) {
 		"configuration   skipped   mutatingwebhookconfigurations.admissionregistration.k8s.io is forbidden", "\nProblems: 0\n")
 	expect(t, on, team, "status shop", cli.ExitOK, "enforce\n")
 	expect(t, on, team, "status -n shop", cli.ExitOK, "shop        enforce\n", "note: only the current namespace is shown")
-	expect(t, on, team, "audit -n shop", cli.ExitOK, "enforce 1 (shop)")
+	expect(t, on, team, "audit -n shop", cli.ExitOK)
 	must(t, runs("create", "-n", "shop", "deployment", "team", "--image=team:1", "--replicas=2"))
 	expect(t, configured, team, "explain deployment/team .spec.replicas -n shop", cli.ExitOK, "is 2")
 	expect(t, configured, team, "strip -n shop -f testdata/misspelled.yaml", cli.ExitError, "namespaces")
@@ -227,8 +227,12 @@ func TestTheOutputForPeople(t *testing.T) {
 // TestTheWebhookStatesTheMode gives a user no permission to read the namespace.
 func TestTheWebhookStatesTheMode(t *testing.T) {
 	waitHealthy(t)
-	blind := user(t, "blind", "role USER -n shop --verb=create,list --resource=deployments.apps", "rolebinding USER -n shop --role=USER --user=USER")
-	expect(t, "without permission to read the namespace", blind, "audit deployments -n shop", anyCode, "enforce 1 (shop)")
+	const readable = "deployments.apps,horizontalpodautoscalers.autoscaling"
+	blind := user(t, "blind", "role USER -n shop --verb=create,list --resource="+readable, "rolebinding USER -n shop --role=USER --user=USER")
+	must(t, runs("create", "-n", "shop", "deployment", "blind", "--image=blind:1", "--save-config"),
+		runs("autoscale", "-n", "shop", "deployment", "blind", "--max=9"))
+	expect(t, "without permission to read the namespace", blind, "audit deployments -n shop", anyCode, "   keeps 1\n")
+	must(t, runs("delete", "-n", "shop", "deployment,hpa", "blind"))
 }
 
 // TestAPolicyThatFixesLabelsIsNamed refuses the label that the webhook adds to the write of the annotation.

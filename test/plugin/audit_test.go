@@ -74,7 +74,6 @@ func TestAudit(t *testing.T) {
 			"audit scaledobjects -n market -o wide",
 			"audit -n market -o wide",
 			"audit -n pay -o json",
-			"audit -A -o jsonpath={.namespaces.enforce}",
 			"audit nosuch -n market",
 			"audit deployment/web -n market",
 			"audit -n nosuch",
