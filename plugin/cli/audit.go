@@ -37,9 +37,6 @@ replicas from Helm or server-side apply, so nothing shows whether the manifest s
   kubectl handoff audit -n shop
   kubectl handoff audit -A
 
-  # Show the managers, times and remedies of each risk
-  kubectl handoff audit -n shop -o wide
-
   # Audit other types for values that the next apply overwrites
   kubectl handoff audit deployments,configmaps,services -n shop
 

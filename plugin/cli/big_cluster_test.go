@@ -138,30 +138,14 @@ func write(w io.Writer, format string, args ...any) {
 
 // deployment returns a Deployment of 5 KB, with three replicas in its manifest and seven from an autoscaler.
 func deployment(i int) string {
-	var env, fields, manifest strings.Builder
-	for n := range 20 {
-		comma := map[bool]string{true: ","}[n > 0]
-		fmt.Fprintf(&env, `%s{"name":"VARIABLE_%d","value":"value of the variable %d"}`, comma, n, n)
-		fmt.Fprintf(&fields, `%s"k:{\"name\":\"VARIABLE_%d\"}":{".":{},"f:name":{},"f:value":{}}`, comma, n)
-	}
-	fmt.Fprintf(&manifest, `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"annotations":{},"name":"web-%d","namespace":"ns-%d"},"spec":{"replicas":3,`+
-		`"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"env":[%s],"image":"registry.invalid/web","name":"app"}]}}}}`,
-		i, i%10, &env)
-	return fmt.Sprintf(`{"metadata":{"name":"web-%d","namespace":"ns-%d","uid":"%08d-0000-0000-0000-000000000000","resourceVersion":"%d","generation":2,
-"creationTimestamp":"2026-01-02T03:04:05Z","annotations":{"deployment.kubernetes.io/revision":"1","kubectl.kubernetes.io/last-applied-configuration":%q},
-"managedFields":[{"manager":"kube-controller-manager","operation":"Update","apiVersion":"apps/v1","fieldsType":"FieldsV1","fieldsV1":{"f:spec":{"f:replicas":{}}},"subresource":"scale"},
-{"manager":"kubectl-client-side-apply","operation":"Update","apiVersion":"apps/v1","time":"2026-01-02T03:04:05Z","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:annotations":
-{".":{},"f:kubectl.kubernetes.io/last-applied-configuration":{}}},"f:spec":{"f:progressDeadlineSeconds":{},"f:revisionHistoryLimit":{},"f:selector":{},
-"f:strategy":{"f:rollingUpdate":{".":{},"f:maxSurge":{},"f:maxUnavailable":{}},"f:type":{}},"f:template":{"f:metadata":{"f:labels":{".":{},"f:app":{}}},"f:spec":{"f:containers":
-{"k:{\"name\":\"app\"}":{".":{},"f:env":{".":{},%s},"f:image":{},"f:imagePullPolicy":{},"f:name":{},"f:resources":{},"f:terminationMessagePath":{},"f:terminationMessagePolicy":{}}},
-"f:dnsPolicy":{},"f:restartPolicy":{},"f:schedulerName":{},"f:securityContext":{},"f:terminationGracePeriodSeconds":{}}}}}},
-{"manager":"kube-controller-manager","operation":"Update","apiVersion":"apps/v1","time":"2026-01-02T03:04:06Z","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:annotations":
-{"f:deployment.kubernetes.io/revision":{}}},"f:status":{"f:conditions":{".":{},"k:{\"type\":\"Available\"}":{".":{},"f:status":{},"f:type":{}}},"f:observedGeneration":{},
-"f:replicas":{},"f:unavailableReplicas":{},"f:updatedReplicas":{}}},"subresource":"status"}]},
-"spec":{"replicas":7,"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"app","image":"registry.invalid/web",
-"env":[%s],"resources":{},"terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File","imagePullPolicy":"Always"}],"restartPolicy":"Always",
-"terminationGracePeriodSeconds":30,"dnsPolicy":"ClusterFirst","securityContext":{},"schedulerName":"default-scheduler"}},
-"strategy":{"type":"RollingUpdate","rollingUpdate":{"maxUnavailable":"25%%","maxSurge":"25%%"}},"revisionHistoryLimit":10,"progressDeadlineSeconds":600},
-"status":{"observedGeneration":2,"replicas":7,"updatedReplicas":7,"unavailableReplicas":7,"conditions":[{"type":"Available","status":"False"}]}}`,
-		i, i%10, i, i, manifest.String(), &fields, &env)
+	template := fmt.Sprintf(`"template":{"metadata":{"annotations":{"example.com/text":%q}}}`, strings.Repeat("text ", 500))
+	manifest := fmt.Sprintf(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web-%d","namespace":"ns-%d"},"spec":{"replicas":3,%s}}`,
+		i, i%10, template)
+	return fmt.Sprintf(`{"metadata":{"name":"web-%d","namespace":"ns-%d","annotations":{"kubectl.kubernetes.io/last-applied-configuration":%q},"managedFields":[
+		{"manager":"kube-controller-manager","operation":"Update","apiVersion":"apps/v1","fieldsType":"FieldsV1","subresource":"scale",
+			"fieldsV1":{"f:spec":{"f:replicas":{}}}},
+		{"manager":"kubectl-client-side-apply","operation":"Update","apiVersion":"apps/v1","fieldsType":"FieldsV1","fieldsV1":{
+			"f:metadata":{"f:annotations":{".":{},"f:kubectl.kubernetes.io/last-applied-configuration":{}}},
+			"f:spec":{"f:template":{"f:metadata":{"f:annotations":{".":{},"f:example.com/text":{}}}}}}}]},
+		"spec":{"replicas":7,%s}}`, i, i%10, manifest, template)
 }

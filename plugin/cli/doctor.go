@@ -46,9 +46,6 @@ The exit code is 0 if there is no problem, 1 if there is one, and 3 if there is 
   # Find out why nothing is kept in one namespace
   kubectl handoff doctor -n shop
 
-  # Fail a pipeline, and keep the report
-  kubectl handoff doctor -o yaml > doctor.yaml
-
   # List the commands that fix the problems
   kubectl handoff doctor -o jsonpath='{range .checks[*].findings[*].remedies[*]}{@}{"\n"}{end}'`,
 		Args: between(0, 0, "accepts no arguments; select a namespace with -n"),

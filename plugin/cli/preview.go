@@ -35,9 +35,6 @@ errors, as with kubectl diff.`,
 		Example: `  # Preview an apply
   kubectl handoff preview -f shop.yaml
 
-  # Preview a whole directory
-  kubectl handoff preview -R -f manifests/
-
   # Preview a server-side apply
   kubectl handoff preview --server-side -f shop.yaml
 

@@ -37,12 +37,6 @@ Exit codes of all commands:
   # Preview an apply of these files, with and without handoff
   kubectl handoff preview -f shop.yaml
 
-  # Stop managing replicas through the manifest, before removing them from it
-  kubectl handoff release deployment/web .spec.replicas
-
-  # Apply server-side without the fields that autoscalers own
-  kubectl handoff strip -f shop.yaml | kubectl apply --server-side -f -
-
   # Keep the fields that autoscalers own in a namespace
   kubectl handoff enable shop
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -95,13 +94,10 @@ func (s *shared) status(c *cobra.Command, names []string) error {
 func (s *shared) findNamespaces(ctx context.Context, in *installation.Installation, names []string) (found []corev1.Namespace, err error) {
 	if len(names) == 0 {
 		found, err = in.Namespaces(ctx, s.selector)
-		current, contextErr := s.namespace()
-		if !apierrors.IsForbidden(err) || contextErr != nil || s.selector != "" {
+		if !apierrors.IsForbidden(err) || s.selector != "" {
 			return found, err
 		}
-		if _, getErr := in.Namespace(ctx, current); getErr != nil {
-			return nil, err
-		}
+		current, _ := s.namespace() // an error would be that of the client
 		names = []string{current}
 		s.report("note: ", "only the current namespace is shown, because you cannot list namespaces")
 	}
@@ -124,8 +120,6 @@ type modeStatus struct {
 	Kind       string `json:"kind"`
 	Namespace  string `json:"namespace"`
 	installation.Answer
-	// Annotation is the quoted value of the annotation if it is not a known mode.
-	Annotation string `json:"annotation,omitempty"`
 	// Label is the value of the label of the same key. StaleLabel reports whether the API server selects namespaces by that label,
 	// and it does not follow the annotation.
 	Label      *string `json:"label,omitempty"`
@@ -138,9 +132,6 @@ func statusOf(o *corev1.Namespace, answer installation.Answer, in *installation.
 	}
 	if label, labeled := o.Labels[ownership.ModeLabel]; labeled {
 		s.Label = &label
-	}
-	if answer.Text != nil {
-		s.Annotation = strconv.Quote(*answer.Text)
 	}
 	return s
 }

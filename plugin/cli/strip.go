@@ -40,9 +40,6 @@ namespace of the release. If a live object or its owners cannot be read, strip f
   # Show what would be removed
   kubectl handoff strip -f web.yaml -o yaml
 
-  # Build a kustomization, strip it, and apply it
-  kubectl kustomize overlays/prod | kubectl handoff strip -n shop | kubectl apply --server-side -f -
-
   # Post-render a Helm 3 release
   helm upgrade web ./chart -n shop --post-renderer kubectl-handoff --post-renderer-args strip --post-renderer-args=-nshop`,
 		RunE: func(c *cobra.Command, _ []string) error { return s.strip(c.Context(), ignoreErrors, quiet) },

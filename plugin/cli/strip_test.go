@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"bytes"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -90,10 +91,12 @@ func TestStripJoinsFiles(t *testing.T) {
 		writeFile(t, folder, name, text)
 	}
 	const flat = "\ufeffa: 1\n---\nb: 1\n---\n{\"c\": 1}\n...\n%YAML 1.1\n---\nd: 1\n"
-	for recursive, want := range map[string]string{"-R=false": flat, "-R": flat + "---\nf: 1\n"} {
-		_, out, errOut := stripOut(t, "", "-f", folder, recursive, "--live", "testdata/strip/live.yaml")
+	for files, want := range map[string]string{
+		"-f " + folder: flat, "-R -f " + folder: flat + "---\nf: 1\n", "-f " + filepath.Join(folder, "[b]*"): "\ufeff---\nb: 1\n",
+	} {
+		_, out, errOut := stripOut(t, "", words(files+stripLive)...)
 		if diff := cmp.Diff(want, out); diff != "" || errOut != "" {
-			t.Errorf("%s: %s (-want +got):\n%s", recursive, errOut, diff)
+			t.Errorf("%s: %s (-want +got):\n%s", files, errOut, diff)
 		}
 	}
 }

@@ -58,7 +58,7 @@ type Answer struct {
 	// Set is the mode in the object's label or its namespace's annotation, Unknown if the namespace cannot be read. Text is its
 	// text if it is not a mode; it counts as warn.
 	Set  ownership.Mode `json:"mode"`
-	Text *string        `json:"-"`
+	Text *string        `json:"annotation,omitempty"`
 	// Reason is why Mode differs from Set, and Why the same as a clause. Without a Reason, Why says what has not been confirmed.
 	Reason Reason `json:"reason,omitempty"`
 	Why    string `json:"why,omitempty"`

@@ -100,10 +100,6 @@ func planCases() map[string]planCase {
 	byAutoscaler := object{body: three, entries: []string{entry("kubectl/Apply", `"f:spec":{"f:paused":{},"f:replicas":{}}`)}, autoscaler: "HPA web"}
 	gadget := object{kind: "shop.example.com/v1 Gadget", body: `{"spec":{"pool":{"size":5}}}`}
 	return map[string]planCase{
-		"another manager changed the value: only the annotation": {
-			object: with(scaled, entry(client, annotation), entry("kubectl/Update/scale", `"f:spec":{"f:replicas":{}}`)), fields: []string{".spec.replicas"},
-			diff: []string{"- last-applied: .spec.replicas: 3"}, delete: ".spec.replicas", left: `{"spec":{"paused":true}}`,
-		},
 		"no other manager: transferred to kubectl-handoff": {
 			object: with(scaled, entry(client, annotation+`,"f:spec":{"f:replicas":{},"f:paused":{}}`)), fields: []string{"spec.replicas"},
 			diff: []string{
@@ -161,13 +157,6 @@ func planCases() map[string]planCase {
 				entry(client, annotation), entry("me/Update", `"f:spec":{"f:strategy":{"f:type":{}}}`)),
 			fields: []string{".spec.strategy.type", ".spec.strategy"}, diff: []string{`- last-applied: .spec.strategy: {"type":"Recreate"}`},
 			delete: ".spec.strategy", left: `{"spec":{"paused":true}}`,
-		},
-		"a Secret: masked, and removed from stringData": {
-			object: object{
-				kind: "v1 Secret", body: `{"data":{"a":"eA==","b":"eQ=="}}`, annotated: `{"data":{"b":"eQ=="},"stringData":{"a":"x"}}`,
-				entries: []string{entry(client, annotation), entry("me/Update", `"f:data":{"f:a":{}}`)},
-			},
-			fields: []string{".data.a"}, diff: []string{"- last-applied: .stringData.a: ***"}, delete: ".stringData", left: `{"data":{"b":"eQ=="}}`,
 		},
 		"a custom resource: parents stay managed": {
 			object: with(gadget, entry("kubectl/Apply", `"f:spec":{".":{},"f:pool":{".":{}}}`), entry("hpa/Update/scale", `"f:spec":{"f:pool":{"f:size":{}}}`)),

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestRefusals tests fields that would not survive the next apply. test/plugin tests fields that the API server requires, and
-// objects of other tools.
+// TestRefusals tests fields that would not survive the next apply. test/plugin tests more of them on a control plane.
 func TestRefusals(t *testing.T) {
 	annotated := func(kind, body, declared string, entries ...string) object {
 		return object{kind: kind, body: body, annotated: declared, entries: append(entries, entry(client, annotation))}
@@ -16,18 +15,9 @@ func TestRefusals(t *testing.T) {
 		object      object
 		field, says string
 	}{
-		"a member of a union with another member in the manifest": {
-			annotated("", `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":5},"type":"RollingUpdate"}}}`,
-				`{"spec":{"strategy":{"rollingUpdate":{"maxSurge":2},"type":"RollingUpdate"}}}`),
-			".spec.strategy.rollingUpdate.maxSurge", "release all of .spec.strategy instead",
-		},
 		"part of a list without a manager": {
 			annotated("", containers, containers), ".spec.template.spec.containers[0].args[0]",
 			"is in a list without keys; release all of .spec.template.spec.containers instead",
-		},
-		"part of an atomic list": {
-			annotated("", containers, containers, entry("me/Update", `"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"a\"}":{"f:args":{}}}}}}`)),
-			".spec.template.spec.containers[0].args[0]", `is part of .spec.template.spec.containers[name="a"].args, which is atomic`,
 		},
 		"part of a list in a custom resource": {
 			annotated("shop.example.com/v1 Gadget", `{"spec":{"hosts":[{"name":"a","weight":5},{"name":"b"}]}}`, `{"spec":{"hosts":[{"name":"a","weight":1},{"name":"b"}]}}`,
@@ -51,13 +41,8 @@ func TestRefusals(t *testing.T) {
 			annotated("", `{"spec":{"replicas":3}}`, `{"spec":{"replicas":3}}`, entry("helm/Update", `"f:spec":{"f:paused":{}}`)), ".spec.replicas",
 			"Helm records its manifest in the Secret of the release",
 		},
-		"server-side appliers in two versions, read in one of them": {
+		"server-side appliers in two versions": {
 			object{kind: "shop.example.com/v1 Gadget", body: `{"spec":{"replicas":3}}`, entries: []string{
-				versioned("a", "v1"), versioned("b", "v2"),
-			}}, ".spec.replicas", "change all of them to one version, and apply each once",
-		},
-		"server-side appliers in two versions, read in the other one": {
-			object{kind: "shop.example.com/v2 Gadget", body: `{"spec":{"replicas":3}}`, entries: []string{
 				versioned("a", "v1"), versioned("b", "v2"),
 			}}, ".spec.replicas", "change all of them to one version, and apply each once",
 		},
