@@ -47,7 +47,7 @@ func installKinds() error {
 			}
 		}
 	}
-	if err := installIstio(); err != nil {
+	if err := suite.istio(); err != nil { // another test can install it at the same time
 		return err
 	}
 	all, err := packs.Read(suite.root)

@@ -3,17 +3,16 @@ package clients_test
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
 func installKEDA() error { return installCRDs("keda-operator", "scaledobjects.keda.sh") }
@@ -48,16 +47,10 @@ func (n *namespace) operateKEDA(during func()) {
 // KEDA's metrics, the HorizontalPodAutoscaler obeys its minimum and maximum, and leaves any value between as an apply sets it.
 func (n *namespace) kedaCertificates() string {
 	n.Helper()
-	chain, key, err := cert.GenerateSelfSignedCertKey("localhost", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
-	if err != nil {
-		n.Fatal(err)
-	}
 	dir := n.TempDir()
-	for name, content := range map[string][]byte{"tls.crt": chain, "ca.crt": chain, "tls.key": key} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
-			n.Fatal(err)
-		}
-	}
+	ca, err := handofftest.WriteCertificate(dir)
+	n.must(err)
+	n.must(os.WriteFile(filepath.Join(dir, "ca.crt"), ca, 0o600))
 	return dir
 }
 

@@ -1,10 +1,7 @@
 package clients_test
 
 import (
-	"bytes"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
 
@@ -67,18 +65,14 @@ spec:%s
 // run runs a program with a manifest as its standard input, and returns its output.
 func (n *namespace) run(stdin, program string, args ...string) (string, error) {
 	n.Helper()
-	cmd := exec.CommandContext(n.Context(), program, args...)
-	cmd.Env = append(os.Environ(), "HELM_CONFIG_HOME="+n.dir, "HELM_CACHE_HOME="+n.dir, "HELM_DATA_HOME="+n.dir, "HOME="+n.dir,
-		"KUBECONFIG="+suite.cluster.Plane.Kubeconfig)
-	cmd.Stdin = strings.NewReader(stdin)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
-	n.Logf("%s %s: %v\n%s", filepath.Base(program), strings.Join(args, " "), err, &out)
-	if err != nil {
-		return out.String(), fmt.Errorf("%w: %s", err, &out)
+	r := process.Run(n.Context(), []string{
+		"HELM_CONFIG_HOME=" + n.dir, "HELM_CACHE_HOME=" + n.dir, "HELM_DATA_HOME=" + n.dir, "HOME=" + n.dir, "KUBECONFIG=" + suite.cluster.Plane.Kubeconfig,
+	}, stdin, program, args...)
+	n.Logf("%s %s: %v\n%s%s", filepath.Base(program), strings.Join(args, " "), r.Err, r.Stdout, r.Stderr)
+	if r.Err != nil {
+		return r.Stdout, fmt.Errorf("%w\n%s", r.Err, r.Stdout)
 	}
-	return out.String(), nil
+	return r.Stdout, nil
 }
 
 // kubectl runs a command that must succeed, and returns its output.
@@ -94,14 +88,7 @@ func (n *namespace) kubectl(stdin string, args ...string) string {
 // write writes a file of this test, and returns its path.
 func (n *namespace) write(name, text string) string {
 	n.Helper()
-	path := filepath.Join(n.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		n.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		n.Fatal(err)
-	}
-	return path
+	return objects.Write(n.T, text, n.dir, name)
 }
 
 // deployment reads Deployment/web.

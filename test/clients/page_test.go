@@ -2,21 +2,21 @@ package clients_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ownership-handoff/handoff/test/golden"
 )
 
 // cell returns the text of a cell.
 func cell(k key, r result) string {
 	text := r.without + " → " + r.with
-	i := slices.IndexFunc(notes(), func(n note) bool { return n.name == exceptions()[k].note })
-	if i < 0 {
-		return text
+	if note := exceptions()[k].note; note > 0 {
+		return fmt.Sprintf("%s [[%d]](#notes)", text, note)
 	}
-	return fmt.Sprintf("%s [[%d]](#notes)", text, i+1)
+	return text
 }
 
 // parse returns the result in a cell of the page. The notes may have changed since.
@@ -28,9 +28,9 @@ func parse(text string) (result, bool) {
 
 // table is a table of the page.
 type table struct {
-	heading, intro, title string
-	rows                  []row
-	columns               []scenario
+	heading, title string
+	rows           []row
+	columns        []scenario
 }
 
 // row is a row of a table: a client, the program that has to be there to play it, and the scaler of its cells.
@@ -39,13 +39,13 @@ type row struct {
 	scaler   *scaler
 }
 
-// bothTables returns the tables of the page.
-func bothTables() []table {
-	apply := table{"Clients that apply", "The scaler is a HorizontalPodAutoscaler.", "client", nil, scenarios()}
+// tables returns the tables of the page.
+func tables() []table {
+	apply := table{"Clients that apply", "client", nil, scenarios()}
 	for _, a := range appliers() {
 		apply.rows = append(apply.rows, row{a.name, a.by, hpa()})
 	}
-	scale := table{"Clients that scale", "The client that applies is `kubectl apply`. A count of 7 or 0 is that of the scaler.", "scaler", nil, scalerScenarios()}
+	scale := table{"Clients that scale", "scaler", nil, scalerScenarios()}
 	for _, by := range scalers() {
 		scale.rows = append(scale.rows, row{by.name, by.by, by})
 	}
@@ -54,7 +54,7 @@ func bothTables() []table {
 
 // each calls a function with each cell of the page.
 func each(do func(k key, r row, s scenario)) {
-	for _, t := range bothTables() {
+	for _, t := range tables() {
 		for _, r := range t.rows {
 			for _, s := range t.columns {
 				do(key{r.name, s.name}, r, s)
@@ -84,88 +84,49 @@ func cells(played map[key]result) map[key]string {
 	return all
 }
 
-// tables returns the tables with the results.
-func tables(cells map[key]string) string {
-	var parts []string
-	for _, t := range bothTables() {
-		var b strings.Builder
-		line := func(first string, text func(s scenario) string) {
-			fmt.Fprintf(&b, "| %s", first)
-			for _, s := range t.columns {
-				fmt.Fprintf(&b, " | %s", text(s))
-			}
-			b.WriteString(" |\n")
+// page returns docs/clients.md, of which the tests write the tables.
+func page(text string, cells map[key]string) string {
+	for _, t := range tables() {
+		rows := [][]string{{t.title}}
+		for _, s := range t.columns {
+			rows[0] = append(rows[0], s.name)
 		}
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n", t.heading, t.intro)
-		line(t.title, func(s scenario) string { return s.name })
-		b.WriteString(strings.Repeat("|---", len(t.columns)+1) + "|\n")
 		for _, r := range t.rows {
-			line(r.name, func(s scenario) string { return cells[key{r.name, s.name}] })
+			line := []string{r.name}
+			for _, s := range t.columns {
+				line = append(line, cells[key{r.name, s.name}])
+			}
+			rows = append(rows, line)
 		}
-		parts = append(parts, b.String())
+		text = golden.WithTable(text, t.heading, rows)
 	}
-	return strings.Join(parts, "\n")
-}
-
-// page returns docs/clients.md.
-func page(cells map[key]string) string {
-	var b strings.Builder
-	b.WriteString(`# Clients
-
-This page shows what handoff does with the programs that apply manifests and the programs that scale. Each program is built from
-its own source and played against a real API server. The tests in ` + "`test/clients`" + ` write this page; do not edit it.
-
-Deployment/web has a manifest with ` + "`replicas: 3`" + `, and a scaler that has scaled it to 7. Each cell shows the stored
-replicas after the last step, without handoff → with handoff. "conflict" is an apply that the API server refuses.
-
-`)
-	b.WriteString("| column | last step |\n|---|---|\n")
-	for _, s := range scenarios() {
-		fmt.Fprintf(&b, "| %s | %s |\n", s.name, s.meaning)
-	}
-	b.WriteString("\n" + tables(cells) + "\n## Notes\n\n")
-	for i, n := range notes() {
-		fmt.Fprintf(&b, "%d. %s\n", i+1, n.text)
-	}
-	b.WriteString("\n## Programs\n\n| program | version | how it is run |\n|---|---|---|\n")
+	rows := [][]string{{"program", "version", "how it is run"}}
 	for _, p := range programs() {
 		version, how := p.row(cells)
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", p.title, version, how)
+		rows = append(rows, []string{p.title, version, how})
 	}
-	b.WriteString("\n`make test` plays Helm 4 and Flux. `make e2e-clients` plays all programs; with `UPDATE=yes`, it writes this page.\n")
-	return b.String()
+	return golden.WithTable(text, "Programs", rows)
 }
 
-// TestThePageIsCurrent verifies that docs/clients.md has the cells, notes and versions that the tests define: every cell either
+// TestThePageIsCurrent verifies that docs/clients.md has the cells and versions that the tests define: every cell either
 // with a result that the tests expect, or with the reason why it was not played.
 func TestThePageIsCurrent(t *testing.T) {
 	t.Parallel()
 	if suite.update {
 		t.Skip("this run writes the page")
 	}
-	text := readPage(t)
-	if diff := cmp.Diff(page(recorded()), text); diff != "" {
-		t.Errorf("docs/clients.md is not what the tests would write (-want +got); run make e2e-clients UPDATE=yes:\n%s", diff)
-	}
-	got := recorded()
-	each(func(k key, r row, s scenario) { checkCell(t, k, s, r, got[k]) })
-}
-
-// checkCell checks that a cell of the page has the expected result and its note, or a reason.
-func checkCell(t *testing.T, k key, s scenario, r row, got string) {
-	t.Helper()
-	p := programByName(r.by)
-	if p.optional && strings.HasPrefix(got, "not played: ") {
-		return
-	}
-	if p.reason != "" && !p.optional {
-		if want := "not played: " + p.reason; got != want {
-			t.Errorf("%s, %s: got %q, want %q", k.row, k.column, got, want)
+	want := recorded()
+	each(func(k key, r row, s scenario) {
+		switch p := programByName(r.by); {
+		case p.reason == "" || p.optional && !strings.HasPrefix(want[k], "not played: "):
+			without, _, _ := strings.Cut(want[k], " → ")
+			want[k] = cell(k, result{without, expected(k, s, r.scaler)})
+		case !p.optional:
+			want[k] = "not played: " + p.reason
 		}
-		return
-	}
-	without, _, _ := strings.Cut(got, " → ")
-	if want := cell(k, result{without, expected(k, s, r.scaler)}); got != want {
-		t.Errorf("%s, %s: got %q, want %q", k.row, k.column, got, want)
+	})
+	text := readPage(t)
+	if diff := cmp.Diff(page(text, want), text); diff != "" {
+		t.Errorf("docs/clients.md is not what the tests would write (-want +got); run make e2e-clients UPDATE=yes:\n%s", diff)
 	}
 }

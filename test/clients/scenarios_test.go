@@ -13,7 +13,7 @@ import (
 
 // scenario is a column of the tables: what happens to Deployment/web, whose manifest says 3 and whose scaler says 7.
 type scenario struct {
-	name, meaning string
+	name string // docs/clients.md explains it
 	// promise is the result with handoff. If it is empty, it is the count of the scaler.
 	promise string
 	play    func(s *stage) string
@@ -34,31 +34,31 @@ var (
 // scenarios returns the columns of the tables.
 func scenarios() []scenario {
 	return []scenario{
-		{"unchanged", "the same manifest again", "", func(s *stage) string {
+		{"unchanged", "", func(s *stage) string {
 			return s.scaled(first).then(first)
 		}},
-		{"other field", "the manifest sets another image", "", func(s *stage) string {
+		{"other field", "", func(s *stage) string {
 			return s.scaled(first).then(manifest{"3", "app:2"})
 		}},
-		{"new value", "the manifest says 4 instead of 3", "", func(s *stage) string {
+		{"new value", "", func(s *stage) string {
 			return s.scaled(first).then(manifest{"4", "app:1"})
 		}},
-		{"removal", "`replicas` is removed from the manifest", "", func(s *stage) string {
+		{"removal", "", func(s *stage) string {
 			return s.scaled(first).then(manifest{"", "app:1"})
 		}},
-		{"removal, not scaled", "the same while no scaler targets the Deployment", "3", func(s *stage) string {
+		{"removal, not scaled", "3", func(s *stage) string {
 			s.must(s.client.create(s.namespace, first))
 			return s.then(manifest{"", "app:1"})
 		}},
-		{"adoption", "another client created the Deployment, with `kubectl apply`", "", (*stage).adoption},
-		{"rollback", "back to the first revision, after one that says 4", "", (*stage).rollback},
-		{"hand-back", "the same manifest again after an apply, once the scaler is deleted", "3", func(s *stage) string {
+		{"adoption", "", (*stage).adoption},
+		{"rollback", "", (*stage).rollback},
+		{"hand-back", "3", func(s *stage) string {
 			s.scaled(first)
 			_ = s.client.apply(s.namespace, first) // what it does is the first column
 			s.scaler.remove(s.namespace)
 			return s.then(first)
 		}},
-		{"five times", "writes to the Deployment by five more applies of the same manifest", "0 writes", (*stage).five},
+		{"five times", "0 writes", (*stage).five},
 	}
 }
 

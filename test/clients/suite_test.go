@@ -99,15 +99,18 @@ func startCluster(ctx context.Context) (*handofftest.Cluster, error) {
 
 // finish prints the results, updates the page if that was requested, and stops the control plane.
 func finish() error {
+	text, err := os.ReadFile(pagePath())
+	if err != nil {
+		return errors.Join(err, suite.cluster.Stop())
+	}
+	played := page(string(text), cells(suite.results.played))
 	if suite.all {
-		fmt.Print(tables(cells(suite.results.played)))
+		fmt.Print(played)
 	}
 	if suite.update {
-		if err := os.WriteFile(pagePath(), []byte(page(cells(suite.results.played))), 0o644); err != nil {
-			return err
-		}
+		err = os.WriteFile(pagePath(), []byte(played), 0o644)
 	}
-	return suite.cluster.Stop()
+	return errors.Join(err, suite.cluster.Stop())
 }
 
 // pagePath returns the path of the page with the results.

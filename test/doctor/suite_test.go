@@ -26,6 +26,7 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/cli"
 	"github.com/ownership-handoff/handoff/plugin/doctor"
 	"github.com/ownership-handoff/handoff/test/controlplane"
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
@@ -260,15 +261,8 @@ func change(manager, object, patch string) error {
 }
 
 func kubectl(input string, args ...string) (string, error) {
-	command := exec.Command(cluster.Kubectl, args...)
-	command.Stdin = strings.NewReader(input)
-	var errors bytes.Buffer
-	command.Stderr = &errors
-	output, err := command.Output()
-	if err != nil {
-		return "", fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, &errors)
-	}
-	return string(output), nil
+	r := process.Run(context.Background(), nil, input, cluster.Kubectl, args...)
+	return r.Stdout, r.Err
 }
 
 // run runs a command line of the plugin.

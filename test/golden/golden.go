@@ -1,4 +1,4 @@
-// Package golden compares the output of a test with a golden file. UPDATE_GOLDEN=1 rewrites the file.
+// Package golden compares the output of a test with a golden file, or with tables of a page. UPDATE_GOLDEN=1 rewrites the file.
 package golden
 
 import (
@@ -41,4 +41,20 @@ func CheckEdited(t *testing.T, name, got string, pairs []string) {
 	if diff := cmp.Diff(strings.NewReplacer(pairs...).Replace(string(want)), got); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", path, diff)
 	}
+}
+
+// WithTable returns a page of Markdown with another table below a heading: rows of cells, of which the first is the header.
+func WithTable(page, heading string, rows [][]string) string {
+	heading = "\n## " + heading + "\n"
+	before, after, _ := strings.Cut(page, heading)
+	start := strings.Index(after, "\n| ") + 1
+	end := start + strings.Index(after[start:], "\n\n") + 1
+	var table strings.Builder
+	for i, cells := range rows {
+		table.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+		if i == 0 {
+			table.WriteString(strings.Repeat("|---", len(cells)) + "|\n")
+		}
+	}
+	return before + heading + after[:start] + table.String() + after[end:]
 }

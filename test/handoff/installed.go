@@ -2,12 +2,11 @@ package handofftest
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os/exec"
 	"strings"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
 )
 
 // The names and labels of an installation, as in manifests/base.
@@ -57,13 +56,6 @@ func (w *Installed) Log() string {
 }
 
 func (w *Installed) kubectl(ctx context.Context, args ...string) (string, error) {
-	output, err := exec.CommandContext(ctx, w.controlPlane.Kubectl, append([]string{"--namespace", Namespace}, args...)...).Output()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
-	}
-	if err != nil {
-		return "", fmt.Errorf("kubectl %s: %w", strings.Join(args, " "), err)
-	}
-	return string(output), nil
+	r := process.Run(ctx, nil, "", w.controlPlane.Kubectl, append([]string{"--namespace", Namespace}, args...)...)
+	return r.Stdout, r.Err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
 )
 
 // The API server reads a webhook configuration some time after it is stored, and does not signal when. Register therefore adds
@@ -141,15 +141,11 @@ const kind = "MutatingWebhookConfiguration"
 
 // configuration returns the configuration from the manifests, with the URL of this process instead of a Service.
 func (w *Webhook) configuration(ctx context.Context) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
-	manifests, err := exec.CommandContext(ctx, w.controlPlane.Kubectl, "kustomize", w.manifests).Output()
-	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			err = fmt.Errorf("%w: %s", err, exit.Stderr)
-		}
-		return nil, fmt.Errorf("kubectl kustomize %s: %w", w.manifests, err)
+	rendered := process.Run(ctx, nil, "", w.controlPlane.Kubectl, "kustomize", w.manifests)
+	if rendered.Err != nil {
+		return nil, rendered.Err
 	}
-	configuration, err := find(manifests)
+	configuration, err := find(rendered.Stdout)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", w.manifests, err)
 	}
@@ -163,8 +159,8 @@ func (w *Webhook) configuration(ctx context.Context) (*admissionregistrationv1.M
 }
 
 // find decodes the only webhook configuration in the documents.
-func find(manifests []byte) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
-	documents := slices.DeleteFunc(strings.Split("\n"+string(manifests), "\n---"), func(document string) bool {
+func find(manifests string) (*admissionregistrationv1.MutatingWebhookConfiguration, error) {
+	documents := slices.DeleteFunc(strings.Split("\n"+manifests, "\n---"), func(document string) bool {
 		return !strings.Contains(document, "\nkind: "+kind+"\n")
 	})
 	if len(documents) != 1 {

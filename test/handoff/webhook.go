@@ -45,6 +45,8 @@ type Options struct {
 	Args []string
 	// Environment are additional environment variables, as NAME=VALUE.
 	Environment []string
+	// Unready reports whether Start returns before the webhook is ready.
+	Unready bool
 	// Manifests is the kustomization with the MutatingWebhookConfiguration. The default is manifests/base.
 	Manifests string
 }
@@ -76,7 +78,7 @@ const (
 	drainTimeout = 20 * time.Second
 )
 
-// Start starts a webhook and waits until it is ready. The API server does not call it before Register. If it is not stopped,
+// Start starts a webhook and, unless it is to be Unready, waits until it is ready. The API server does not call it before Register. If it is not stopped,
 // it is terminated with the control plane.
 func Start(ctx context.Context, controlPlane *controlplane.ControlPlane, options Options) (*Webhook, error) {
 	options, err := options.withDefaults(controlPlane)
@@ -126,20 +128,21 @@ func Start(ctx context.Context, controlPlane *controlplane.ControlPlane, options
 	if w.process, err = process.Start(filepath.Join(dir, "log"), binary, args...); err != nil {
 		return nil, err
 	}
-	if err := w.waitReady(ctx, w.Ready); err != nil {
+	if options.Unready {
+		return w, nil
+	}
+	if err := w.WaitReady(ctx); err != nil {
+		_ = w.Stop() // the error already contains the log
 		return nil, err
 	}
 	return w, nil
 }
 
-func (w *Webhook) waitReady(ctx context.Context, url string) error {
+// WaitReady waits until the webhook is ready.
+func (w *Webhook) WaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	if err := w.process.WaitHealthy(ctx, url); err != nil {
-		_ = w.Stop() // the error already contains the log
-		return err
-	}
-	return nil
+	return w.process.WaitHealthy(ctx, w.Ready)
 }
 
 // Stop terminates the process as a rolling update does: the webhook finishes the requests in flight. If that takes too long,

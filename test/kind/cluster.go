@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -114,15 +112,8 @@ func (c *cluster) apply(ctx context.Context, manifests string, args ...string) e
 
 // command runs a program and returns its standard output. The error contains its standard error.
 func command(ctx context.Context, stdin, name string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Stdin = strings.NewReader(stdin)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		text := strings.TrimSpace(stderr.String())
-		return stdout.String(), fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err, text)
-	}
-	return stdout.String(), nil
+	r := process.Run(ctx, nil, stdin, name, args...)
+	return r.Stdout, r.Err
 }
 
 // report prints progress to standard error.

@@ -47,11 +47,11 @@ func TestTheAPIServerAcceptsAllManifestsWithoutWarnings(t *testing.T) {
 				cluster.controlPlane.NeedMutatingPolicies(t)
 			}
 			r := kubectl(t, served.text(t), "apply", "--dry-run=server", "--validate=strict", "-f-")
-			if r.stderr != "" {
-				t.Errorf("kubectl apply warns:\n%s", r.stderr)
+			if r.Stderr != "" {
+				t.Errorf("kubectl apply warns:\n%s", r.Stderr)
 			}
-			if got, want := strings.Count(r.stdout, "(server dry run)"), len(served); got != want || want == 0 {
-				t.Errorf("accepted %d of %d objects:\n%s", got, want, r.stdout)
+			if got, want := strings.Count(r.Stdout, "(server dry run)"), len(served); got != want || want == 0 {
+				t.Errorf("accepted %d of %d objects:\n%s", got, want, r.Stdout)
 			}
 		})
 	}
@@ -62,8 +62,8 @@ func helmTest(t *testing.T) objects {
 	t.Helper()
 	r := helm(t, "template", "handoff", cluster.root+"/manifests/chart", "--namespace", system, "--kube-version", kubernetes(),
 		"--show-only", "templates/tests/version.yaml")
-	if r.err != nil {
-		t.Fatalf("helm template: %v\n%s", r.err, r.stderr)
+	if r.Err != nil {
+		t.Fatalf("helm template: %v\n%s", r.Err, r.Stderr)
 	}
-	return decode(t, r.stdout)
+	return decode(t, r.Stdout)
 }

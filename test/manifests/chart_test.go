@@ -13,8 +13,8 @@ func TestHelmLint(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(cluster.root, "manifests", "chart")
 	r := helm(t, "lint", "--strict", folder, "--kube-version", kubernetes(), "--set", "guard.enabled=true,monitoring.enabled=true")
-	if r.err != nil || strings.Contains(r.stdout, "[WARNING]") {
-		t.Errorf("helm lint: %v\n%s%s", r.err, r.stdout, r.stderr)
+	if r.Err != nil || strings.Contains(r.Stdout, "[WARNING]") {
+		t.Errorf("helm lint: %v\n%s%s", r.Err, r.Stdout, r.Stderr)
 	}
 }
 
@@ -48,8 +48,8 @@ func TestTheSchemaRejectsInvalidValues(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			r := template(t, c.value)
-			if r.err == nil || !strings.Contains(r.stderr, "schema") || !strings.Contains(r.stderr, c.named) {
-				t.Errorf("want the schema to reject %s, got %v\n%s", c.value, r.err, r.stderr)
+			if r.Err == nil || !strings.Contains(r.Stderr, "schema") || !strings.Contains(r.Stderr, c.named) {
+				t.Errorf("want the schema to reject %s, got %v\n%s", c.value, r.Err, r.Stderr)
 			}
 		})
 	}
@@ -65,8 +65,8 @@ func TestTheChartRejectsInconsistentValues(t *testing.T) {
 	} {
 		t.Run(value, func(t *testing.T) {
 			t.Parallel()
-			if r := template(t, value, `guard.enabled=true`); r.err == nil || !strings.Contains(r.stderr, says) {
-				t.Errorf("want an error that says %q, got %v\n%s", says, r.err, r.stderr)
+			if r := template(t, value, `guard.enabled=true`); r.Err == nil || !strings.Contains(r.Stderr, says) {
+				t.Errorf("want an error that says %q, got %v\n%s", says, r.Err, r.Stderr)
 			}
 		})
 	}
@@ -130,8 +130,8 @@ func TestValuesAreRendered(t *testing.T) {
 	tested := helm(t, "template", filepath.Join(cluster.root, "manifests", "chart"), "--show-only", "templates/tests/version.yaml", "--kube-version", kubernetes(),
 		"--set-json", `tolerations=[{"operator":"Exists"}]`, "--set-json", `nodeSelector={"role":"system"}`, "--set-json", withoutUser)
 	for text, want := range map[string]bool{"operator: Exists": true, "role: system": true, "runAsUser": false} {
-		if strings.Contains(tested.stdout, text) != want {
-			t.Errorf("helm test: want %q: %t, got %s%s", text, want, tested.stdout, tested.stderr)
+		if strings.Contains(tested.Stdout, text) != want {
+			t.Errorf("helm test: want %q: %t, got %s%s", text, want, tested.Stdout, tested.Stderr)
 		}
 	}
 }
@@ -144,11 +144,11 @@ func TestTheGuardHasTheVersionThatKubernetesServes(t *testing.T) {
 		"1.34.0": "v1beta1", "1.35.4": "v1beta1", "1.35.1-gke.100": "v1beta1", "1.36.0": "v1", "1.36.0-alpha.1": "v1", "1.37.2+k3s1": "v1",
 	} {
 		r := helm(t, "template", "handoff", folder, "--kube-version", version, "--set", "guard.enabled=true")
-		if r.err != nil {
-			t.Fatalf("helm template: %v\n%s", r.err, r.stderr)
+		if r.Err != nil {
+			t.Fatalf("helm template: %v\n%s", r.Err, r.Stderr)
 		}
 		policies := 0
-		for key, object := range decode(t, r.stdout) {
+		for key, object := range decode(t, r.Stdout) {
 			if !strings.HasPrefix(key, "MutatingAdmissionPolicy") {
 				continue
 			}
@@ -187,7 +187,7 @@ func TestTheGuardUsesTheConfiguredFieldManagers(t *testing.T) {
 			t.Errorf("a changed list: the guard does not contain %s:\n%s", want, policy)
 		}
 	}
-	if r := template(t, `guard.enabled=true`, `config.appliers=["a*b"]`); r.err == nil || !strings.Contains(r.stderr, "a*b") {
-		t.Errorf("a pattern that the guard cannot match: want an error that names it, got %v\n%s", r.err, r.stderr)
+	if r := template(t, `guard.enabled=true`, `config.appliers=["a*b"]`); r.Err == nil || !strings.Contains(r.Stderr, "a*b") {
+		t.Errorf("a pattern that the guard cannot match: want an error that names it, got %v\n%s", r.Err, r.Stderr)
 	}
 }

@@ -17,22 +17,22 @@ func example(names ...string) string {
 
 func TestTheAPIServerAcceptsTheExamples(t *testing.T) {
 	t.Parallel()
-	t.Cleanup(func() { run(t, "", cluster.controlPlane.Kubectl, "delete", "namespace", "shop", "--ignore-not-found") })
-	if r := kubectl(t, "", "apply", "--validate=strict", "-f", example("shop")); r.stderr != "" {
-		t.Errorf("kubectl apply warns:\n%s", r.stderr)
+	t.Cleanup(func() { run(t, "", "delete", "namespace", "shop", "--ignore-not-found") })
+	if r := kubectl(t, "", "apply", "--validate=strict", "-f", example("shop")); r.Stderr != "" {
+		t.Errorf("kubectl apply warns:\n%s", r.Stderr)
 	}
 	installations := map[string]objects{
-		"a kustomization with a rule": decode(t, kubectl(t, "", "kustomize", example("rule")).stdout),
-		"failurePolicy Fail":          decode(t, kubectl(t, "", "kustomize", example("fail")).stdout),
-		"no Secrets":                  decode(t, kubectl(t, "", "kustomize", example("no-secrets")).stdout),
-		"client authentication":       decode(t, kubectl(t, "", "kustomize", example("client-ca")).stdout),
+		"a kustomization with a rule": decode(t, kubectl(t, "", "kustomize", example("rule")).Stdout),
+		"failurePolicy Fail":          decode(t, kubectl(t, "", "kustomize", example("fail")).Stdout),
+		"no Secrets":                  decode(t, kubectl(t, "", "kustomize", example("no-secrets")).Stdout),
+		"client authentication":       decode(t, kubectl(t, "", "kustomize", example("client-ca")).Stdout),
 		"the chart with a rule":       rendered(t, "handoff", filepath.Join(cluster.root, "manifests", "chart"), "-n", system, "-f", example("helm", "handoff.yaml")),
 		"a chart with an autoscaler":  rendered(t, "web", example("helm", "web")),
 		"a chart without one":         rendered(t, "web", example("helm", "web"), "--set", "autoscaling.enabled=false"),
 	}
 	for sentence, all := range installations {
-		if r := kubectl(t, all.without(unserved).text(t), "apply", "--dry-run=server", "--validate=strict", "-f-"); r.stderr != "" {
-			t.Errorf("%s: kubectl apply warns:\n%s", sentence, r.stderr)
+		if r := kubectl(t, all.without(unserved).text(t), "apply", "--dry-run=server", "--validate=strict", "-f-"); r.Stderr != "" {
+			t.Errorf("%s: kubectl apply warns:\n%s", sentence, r.Stderr)
 		}
 	}
 	for sentence, want := range map[string]bool{"a chart with an autoscaler": false, "a chart without one": true} {
@@ -46,10 +46,10 @@ func TestTheAPIServerAcceptsTheExamples(t *testing.T) {
 func rendered(t *testing.T, args ...string) objects {
 	t.Helper()
 	r := helm(t, append([]string{"template", "--kube-version", kubernetes(), "--skip-tests"}, args...)...)
-	if r.err != nil {
-		t.Fatalf("helm template %v: %v\n%s", args, r.err, r.stderr)
+	if r.Err != nil {
+		t.Fatalf("helm template %v: %v\n%s", args, r.Err, r.Stderr)
 	}
-	return decode(t, r.stdout)
+	return decode(t, r.Stdout)
 }
 
 // TestTheExamplesBelongTogether checks what no API server here does: the webhook reads the configuration, and the GitOps tools apply

@@ -2,12 +2,12 @@ package manifests_test
 
 import (
 	"context"
-	"os/exec"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
@@ -22,10 +22,8 @@ func installed(t *testing.T, folder string) {
 	t.Cleanup(func() {
 		delete(all, "Namespace/"+system)
 		// The test's context is canceled before the cleanup.
-		cmd := exec.CommandContext(context.WithoutCancel(t.Context()), cluster.controlPlane.Kubectl, "delete", "--ignore-not-found", "-f-")
-		cmd.Stdin = strings.NewReader(all.text(t))
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("kubectl delete: %v\n%s", err, out)
+		if r := process.Run(context.WithoutCancel(t.Context()), nil, all.text(t), cluster.controlPlane.Kubectl, "delete", "--ignore-not-found", "-f-"); r.Err != nil {
+			t.Error(r.Err)
 		}
 	})
 }
@@ -33,7 +31,7 @@ func installed(t *testing.T, folder string) {
 func TestThePodsAreAdmittedAndThePermissionsSuffice(t *testing.T) {
 	installed(t, "overlays/cert-manager") // exactly the permissions of base
 	eventually(t, "pod security, the quota and the priority class admit two pods", func() bool {
-		pods := kubectl(t, "", "-n", system, "get", "pods", "-l", "app.kubernetes.io/component=webhook", "-o", "name").stdout
+		pods := kubectl(t, "", "-n", system, "get", "pods", "-l", "app.kubernetes.io/component=webhook", "-o", "name").Stdout
 		return strings.Count(pods, "pod/") == 2
 	})
 
@@ -57,7 +55,7 @@ func TestThePodsAreAdmittedAndThePermissionsSuffice(t *testing.T) {
 	kubectl(t, "", "-n", "installed", "autoscale", "deployment", "web", "--min=7", "--max=9")
 	eventually(t, "replicas are kept and an Event is recorded", func() bool {
 		kubectl(t, web, "apply", "-f-")
-		return strings.Contains(kubectl(t, "", "-n", "installed", "get", "events.events.k8s.io", "-o", "jsonpath={.items[*].reason}").stdout, "OwnershipKept")
+		return strings.Contains(kubectl(t, "", "-n", "installed", "get", "events.events.k8s.io", "-o", "jsonpath={.items[*].reason}").Stdout, "OwnershipKept")
 	})
 
 	if err := hook.Unregister(t.Context()); err != nil {
@@ -82,7 +80,7 @@ func TestThePermissionsAreMinimal(t *testing.T) {
 	may := func(question string) string {
 		// kubectl auth can-i fails if the answer is no.
 		args := append([]string{"--kubeconfig", kubeconfig, "auth", "can-i"}, strings.Fields(question)...)
-		return strings.TrimSpace(run(t, "", cluster.controlPlane.Kubectl, args...).stdout)
+		return strings.TrimSpace(run(t, "", args...).Stdout)
 	}
 	const last = "create secrets -n handoff-system"
 	eventually(t, "the permissions are granted", func() bool {

@@ -47,18 +47,18 @@ func TestExplicitRulesAreAcceptedWhereWildcardsAreRefused(t *testing.T) {
 	create := func(all objects) result {
 		hook := all["MutatingWebhookConfiguration/handoff"].DeepCopy()
 		hook.SetName("handoff-managed")
-		return run(t, objects{"hook": hook}.text(t), cluster.controlPlane.Kubectl, "create", "--dry-run=server", "-f", "-")
+		return run(t, objects{"hook": hook}.text(t), "create", "--dry-run=server", "-f", "-")
 	}
 	eventually(t, "the policy refuses the default rules", func() bool {
 		r := create(kustomize(t, "overlays/default"))
-		return r.err != nil && strings.Contains(r.stderr, "webhooks must not intercept nodes")
+		return r.Err != nil && strings.Contains(r.Stderr, "webhooks must not intercept nodes")
 	})
 	for sentence, all := range map[string]objects{
 		"the component explicit-rules": kustomize(t, "overlays/default", "components/explicit-rules"),
 		"the chart's values":           chart(t, explicitRules),
 	} {
-		if r := create(all); r.err != nil {
-			t.Errorf("%s: %v\n%s", sentence, r.err, r.stderr)
+		if r := create(all); r.Err != nil {
+			t.Errorf("%s: %v\n%s", sentence, r.Err, r.Stderr)
 		}
 	}
 }
@@ -89,9 +89,9 @@ func TestPodsInTheNetworkOfTheNodesAreAdmitted(t *testing.T) {
 		pod := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": spec}}
 		pod.SetName("probe")
 		pod.SetNamespace(c.namespace)
-		r := run(t, objects{"pod": pod}.text(t), cluster.controlPlane.Kubectl, "create", "--dry-run=server", "-f", "-")
-		if admitted := r.err == nil; admitted != c.admitted {
-			t.Errorf("%s: want admitted %t, got %v\n%s", c.namespace, c.admitted, r.err, r.stderr)
+		r := run(t, objects{"pod": pod}.text(t), "create", "--dry-run=server", "-f", "-")
+		if admitted := r.Err == nil; admitted != c.admitted {
+			t.Errorf("%s: want admitted %t, got %v\n%s", c.namespace, c.admitted, r.Err, r.Stderr)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func uncalled(t *testing.T, name string) (apply func(flags ...string) result) {
 	return func(flags ...string) result {
 		t.Helper()
 		args := append([]string{"apply", "--server-side", "--field-manager=helm", "-f", "-"}, flags...)
-		return run(t, text, cluster.controlPlane.Kubectl, args...)
+		return run(t, text, args...)
 	}
 }
 
@@ -147,18 +147,18 @@ func TestAnEnforcerConflictsWithServerSideApply(t *testing.T) {
 			{"op": "add", "path": "/webhooks/0/namespaceSelector/matchExpressions/-",
 				"value": {"key": "kubernetes.azure.com/managedby", "operator": "NotIn", "values": ["aks"]}}]`)
 	}
-	if r := apply(); r.err != nil {
-		t.Fatal(r.stderr)
+	if r := apply(); r.Err != nil {
+		t.Fatal(r.Stderr)
 	}
-	if r := apply(); r.err != nil {
-		t.Errorf("again: %s", r.stderr)
+	if r := apply(); r.Err != nil {
+		t.Errorf("again: %s", r.Stderr)
 	}
 	enforce()
-	if r := apply(); r.err == nil || !strings.Contains(r.stderr, `conflict with "admissionsenforcer"`) ||
-		!strings.Contains(r.stderr, "namespaceSelector") {
-		t.Errorf("want a conflict, got %v: %s", r.err, r.stderr)
+	if r := apply(); r.Err == nil || !strings.Contains(r.Stderr, `conflict with "admissionsenforcer"`) ||
+		!strings.Contains(r.Stderr, "namespaceSelector") {
+		t.Errorf("want a conflict, got %v: %s", r.Err, r.Stderr)
 	}
-	if r := apply("--force-conflicts"); r.err != nil {
-		t.Errorf("with force: %s", r.stderr)
+	if r := apply("--force-conflicts"); r.Err != nil {
+		t.Errorf("with force: %s", r.Stderr)
 	}
 }

@@ -23,12 +23,12 @@ func TestTheDocumentedPolicyForObjects(t *testing.T) {
 	const refused = "you may not write handoff's label and annotation on objects"
 	as := func(args ...string) result {
 		t.Helper()
-		return run(t, "", cluster.controlPlane.Kubectl, append([]string{"--kubeconfig", kubeconfig, "-n", "restricted"}, args...)...)
+		return run(t, "", append([]string{"--kubeconfig", kubeconfig, "-n", "restricted"}, args...)...)
 	}
 	label := []string{"label", "--overwrite", "configmap", "web"}
 	annotate := []string{"annotate", "--overwrite", "configmap", "web"}
-	eventually(t, "the user may write", func() bool { return as("create", "configmap", "web").err == nil })
-	eventually(t, "the policy is in effect", func() bool { return as(append(label, mode+"enforce", "--dry-run=server")...).err != nil })
+	eventually(t, "the user may write", func() bool { return as("create", "configmap", "web").Err == nil })
+	eventually(t, "the policy is in effect", func() bool { return as(append(label, mode+"enforce", "--dry-run=server")...).Err != nil })
 	for sentence, c := range map[string]struct {
 		args    []string
 		refused bool
@@ -39,12 +39,12 @@ func TestTheDocumentedPolicyForObjects(t *testing.T) {
 		"of a ClusterRole":   {[]string{"label", "clusterrole", "role-editors", mode + "enforce"}, true},
 		"another annotation": {append(annotate, mode+"off"), false}, // it has no effect
 	} {
-		if r := as(c.args...); (r.err != nil) != c.refused || strings.Contains(r.stderr, refused) != c.refused {
-			t.Errorf("%s: want refused %t, got %v %s", sentence, c.refused, r.err, r.stderr)
+		if r := as(c.args...); (r.Err != nil) != c.refused || strings.Contains(r.Stderr, refused) != c.refused {
+			t.Errorf("%s: want refused %t, got %v %s", sentence, c.refused, r.Err, r.Stderr)
 		}
 	}
 	kubectl(t, "", "create", "rolebinding", "handoff-objects", "-n", "restricted", "--clusterrole=handoff-objects", "--user=editor")
-	eventually(t, "the user may write the label", func() bool { return as(append(label, mode+"off")...).err == nil })
+	eventually(t, "the user may write the label", func() bool { return as(append(label, mode+"off")...).Err == nil })
 	kubectl(t, policy, "delete", "-f-")
 	kubectl(t, "", "delete", "namespace", "restricted", "--wait", "--timeout=60s")
 }

@@ -94,7 +94,7 @@ func kustomization(t *testing.T, text string) objects {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return decode(t, kubectl(t, "", "kustomize", dir).stdout)
+	return decode(t, kubectl(t, "", "kustomize", dir).Stdout)
 }
 
 // kubernetes returns the version for which the chart is rendered, that of the control plane: helm template has no cluster.
@@ -123,10 +123,10 @@ func template(t *testing.T, values ...string) result {
 func chart(t *testing.T, values ...string) objects {
 	t.Helper()
 	r := template(t, values...)
-	if r.err != nil {
-		t.Fatalf("helm template with %v: %v\n%s", values, r.err, r.stderr)
+	if r.Err != nil {
+		t.Fatalf("helm template with %v: %v\n%s", values, r.Err, r.Stderr)
 	}
-	return decode(t, r.stdout)
+	return decode(t, r.Stdout)
 }
 
 // TestAnotherNamespaceStaysAsItIs verifies that an installation into an existing namespace neither changes nor deletes it.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
 )
 
 // patience is the timeout for anything that another process does.
@@ -53,27 +54,20 @@ func prepare(ctx context.Context, controlPlane *controlplane.ControlPlane) (err 
 }
 
 // result is the output of a command.
-type result struct {
-	stdout, stderr string
-	err            error
-}
+type result = process.Result
 
-func run(t *testing.T, stdin, name string, args ...string) result {
+// run runs kubectl.
+func run(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), name, args...)
-	cmd.Stdin = strings.NewReader(stdin)
-	var stdout, stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	return result{stdout: stdout.String(), stderr: stderr.String(), err: err}
+	return process.Run(t.Context(), nil, stdin, cluster.controlPlane.Kubectl, args...)
 }
 
-// kubectl runs kubectl, which must succeed, and returns its output.
+// kubectl runs a kubectl command that must succeed, and returns its output.
 func kubectl(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
-	r := run(t, stdin, cluster.controlPlane.Kubectl, args...)
-	if r.err != nil {
-		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), r.err, r.stderr)
+	r := run(t, stdin, args...)
+	if r.Err != nil {
+		t.Fatal(r.Err)
 	}
 	return r
 }
@@ -85,7 +79,7 @@ func helm(t *testing.T, args ...string) result {
 	if _, err := os.Stat(binary); err != nil {
 		t.Fatalf("finding Helm: %v; run make bin/helm", err)
 	}
-	return run(t, "", binary, args...)
+	return process.Run(t.Context(), nil, "", binary, args...)
 }
 
 func eventually(t *testing.T, what string, done func() bool) {

@@ -15,8 +15,8 @@ func TestInstallingAgainKeepsTheCABundle(t *testing.T) {
 	throughHelm := func(t *testing.T, verb string, args ...string) {
 		t.Helper()
 		args = append([]string{verb, "handoff", "--namespace", system, "--kubeconfig", cluster.controlPlane.Kubeconfig}, args...)
-		if r := helm(t, args...); r.err != nil {
-			t.Fatalf("helm %v: %v\n%s", args, r.err, r.stderr)
+		if r := helm(t, args...); r.Err != nil {
+			t.Fatalf("helm %v: %v\n%s", args, r.Err, r.Stderr)
 		}
 	}
 	for sentence, c := range map[string]struct{ install, again, remove func(*testing.T) }{
@@ -54,7 +54,7 @@ func TestInstallingAgainKeepsTheCABundle(t *testing.T) {
 			patch := "[" + operation(0) + "," + operation(1) + "," + operation(2) + "]"
 			kubectl(t, "", "patch", "mutatingwebhookconfiguration", "handoff", "--type=json", "-p", patch)
 			c.again(t)
-			got := kubectl(t, "", "get", "mutatingwebhookconfiguration", "handoff", "-o", "jsonpath={.webhooks[*].clientConfig.caBundle}").stdout
+			got := kubectl(t, "", "get", "mutatingwebhookconfiguration", "handoff", "-o", "jsonpath={.webhooks[*].clientConfig.caBundle}").Stdout
 			if want := strings.Join([]string{want, want, want}, " "); got != want {
 				t.Errorf("the caBundles have %d characters, want %d", len(got), len(want))
 			}

@@ -4,6 +4,7 @@ package objects
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,6 +30,30 @@ func NewNamespace(t *testing.T, api client.Client, prefix, mode string) (name st
 	}
 	t.Cleanup(func() { _ = api.Delete(context.Background(), o) })
 	return o.Name
+}
+
+// Write writes a file of a test, with the folders that it is in, and returns its path.
+func Write(t *testing.T, text string, path ...string) string {
+	t.Helper()
+	file := filepath.Join(path...)
+	err := os.MkdirAll(filepath.Dir(file), 0o700)
+	if err == nil {
+		err = os.WriteFile(file, []byte(text), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// Chart writes a Helm chart of one template, whose value image is app:1. It returns its folder, and Helm's environment.
+func Chart(t *testing.T, template string) (folder string, environment []string) {
+	t.Helper()
+	folder = t.TempDir()
+	Write(t, "apiVersion: v2\nname: web\nversion: 0.1.0\n", folder, "Chart.yaml")
+	Write(t, "image: app:1\n", folder, "values.yaml")
+	Write(t, template, folder, "templates", "web.yaml")
+	return folder, []string{"HELM_CONFIG_HOME=" + folder, "HELM_CACHE_HOME=" + folder, "HELM_DATA_HOME=" + folder}
 }
 
 // probed is a number of replicas that no test stores.

@@ -3,10 +3,14 @@ package optin_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,38 +36,16 @@ type cell struct {
 // TestTheAnswerIsWhatTheAPIServerDoes compares what the plugin says about objects with what an apply then does, for all combinations
 // of modes and labels of namespaces and objects, and for each way to install handoff.
 func TestTheAnswerIsWhatTheAPIServerDoes(t *testing.T) {
-	if err := cluster.webhook.Unregister(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := cluster.webhook.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := startWebhook(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
-	var err error
-	cluster.webhook, err = handofftest.Start(t.Context(), cluster.plane,
-		handofftest.Options{Kubeconfig: cluster.kubeconfig, Args: []string{"--label-namespaces=false"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := cluster.webhook.Stop(); err != nil {
-			t.Error(err)
-		}
-	}()
-	if err := cluster.webhook.Register(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	configuration := strings.Fields(kubectl(t, "", "get", configurations, "-o", "name").stdout)[0]
+	unlabeled := []string{"--label-namespaces=false"}
+	install(t, handofftest.Options{Args: unlabeled})
+	defer install(t, handofftest.Options{})
+	configuration := strings.Fields(kubectl(t, "", "get", configurations, "-o", "name").Stdout)[0]
 	patch := func(operations string) { kubectl(t, "", "patch", configuration, "--type=json", "-p", operations) }
 	patch(`[{"op": "test", "path": "/webhooks/2/name", "value": "namespaces.ownership-handoff.io"}, {"op": "remove", "path": "/webhooks/2"}]`)
 	eventually(t, "the API server labels no namespace", func() bool {
-		o := kubectl(t, `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "answers-", "annotations": {"`+mode+`": "enforce"}}}`,
-			"create", "--dry-run=server", "-f-", "-o", "json").namespace(t)
-		return label(o) == "none"
+		r := kubectl(t, `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "answers-", "annotations": {"`+mode+`": "enforce"}}}`,
+			"create", "--dry-run=server", "-f-", "-o", "json")
+		return label(namespaceIn(t, r)) == "none"
 	})
 	cells := createCells(t)
 	defer func() { // the webhook cannot label those with the label of the system
@@ -77,82 +59,94 @@ func TestTheAnswerIsWhatTheAPIServerDoes(t *testing.T) {
 	t.Run("the default", func(t *testing.T) { compare(t, cells) })
 	patch(`[{"op": "replace", "path": "/webhooks/0/rules/0/resources", "value": ["statefulsets"]}]`)
 	t.Run("explicit rules for other kinds in the first entry", func(t *testing.T) { compare(t, cells) })
-	patch(`[{"op": "replace", "path": "/webhooks/0/rules/0/resources", "value": ["*"]},
-		{"op": "remove", "path": "/webhooks/0/namespaceSelector/matchExpressions/2"}, {"op": "remove", "path": "/webhooks/1"}]`)
-	t.Run("all namespaces", func(t *testing.T) { compare(t, cells) })
+	install(t, handofftest.Options{Args: unlabeled, Manifests: allNamespaces(t)})
+	t.Run("all namespaces", func(t *testing.T) {
+		compare(t, cells)
+		if diff := cmp.Diff(written(byNamespace), play(t, newNamespace(t), "")); diff != "" {
+			t.Errorf("the API server's calls (-want +got):\n%s", diff)
+		}
+		if got := metric(t, "handoff_stale_namespace_labels"); got != "" {
+			t.Errorf("the metric of labels is %s", got)
+		}
+	})
 	if err := cluster.webhook.Unregister(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("not at all", func(t *testing.T) { compare(t, cells) })
+	if err := cluster.webhook.Register(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }
+
+// allNamespaces returns a kustomization with manifests/components/all-namespaces.
+func allNamespaces(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	manifests, err := filepath.Rel(dir, filepath.Join(cluster.root, "manifests"))
+	if err == nil {
+		text := "resources: [" + manifests + "/base]\ncomponents: [" + manifests + "/components/all-namespaces]\n"
+		err = os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+const (
+	namespaceOfCells = `
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: %s, annotations: {%s}, labels: {%s}}
+`
+	// objectOfCell is a Deployment that an autoscaler has scaled to 7, and whose manifest says 3.
+	objectOfCell = `
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: %[1]q, namespace: %[2]q}
+spec: {maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: %[1]q}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: %[1]q, namespace: %[2]q, labels: {%[3]s}, annotations: {%[4]s: %[5]q}}
+spec: {replicas: 7, selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, image: a}]}}}
+`
+)
 
 // createCells creates a namespace for each combination of mode, label and the system label, and an object of each mode in it.
 func createCells(t *testing.T) (cells []cell) {
 	t.Helper()
-	client := clientWith(t, &warnings{})
+	line := func(name, value string) string {
+		if value == "" {
+			return ""
+		}
+		return name + ": " + strconv.Quote(value)
+	}
+	var manifest strings.Builder
 	for _, modeOf := range []string{"", "off", "warn", "enforce", "enforced"} {
 		for _, labeled := range []string{"", "follows"} {
 			for _, system := range []string{"", "true"} {
-				o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
-				o.SetGenerateName("answers-")
-				if modeOf != "" {
-					o.SetAnnotations(map[string]string{mode: modeOf})
+				value, must := ownership.NamespaceLabel(modeOf, modeOf != "")
+				if !must || labeled == "" {
+					value = ""
 				}
-				labels := map[string]string{}
-				if value, must := ownership.NamespaceLabel(modeOf, modeOf != ""); must && labeled != "" {
-					labels[mode] = value
-				}
-				if system != "" {
-					labels["ownership-handoff.io/system"] = system
-				}
-				o.SetLabels(labels)
-				created := create(t, client, schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, o)
+				namespace := fmt.Sprintf("answers-%d", len(cells))
+				fmt.Fprintf(&manifest, namespaceOfCells, namespace, line(mode, modeOf), strings.Trim(line(mode, value)+", "+line("ownership-handoff.io/system", system), ", "))
 				for _, object := range []string{"", "off", "warn", "enforce", "enforced"} {
-					c := cell{created.GetName(), modeOf, labeled, system, object}
-					createObject(t, client, c)
+					c := cell{namespace, modeOf, labeled, system, object}
+					fmt.Fprintf(&manifest, objectOfCell, c.name(), namespace, line(mode, object), ownership.LastAppliedAnnotation, fmt.Sprintf(appliedWeb, ""))
 					cells = append(cells, c)
 				}
 			}
 		}
 	}
+	kubectl(t, manifest.String(), "create", "--field-manager=test", "-f-")
 	return cells
 }
 
 func (c cell) name() string { return "web-" + c.object + "x" }
-
-// createObject creates a Deployment that an autoscaler has scaled to 7, and whose manifest says 3.
-func createObject(t *testing.T, client dynamic.Interface, c cell) {
-	t.Helper()
-	hpa := `{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":%[1]q,"namespace":%[2]q},"spec":{"maxReplicas":9,
-		"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":%[1]q}}}`
-	web := `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":%[1]q,"namespace":%[2]q},"spec":{"replicas":7,
-		"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":"a","image":"a"}]}}}}`
-	for resource, text := range map[string]string{"autoscaling/v2/horizontalpodautoscalers": hpa, "apps/v1/deployments": web} {
-		o := &unstructured.Unstructured{}
-		if err := o.UnmarshalJSON(fmt.Appendf(nil, text, c.name(), c.namespace)); err != nil {
-			t.Fatal(err)
-		}
-		if o.GetKind() == "Deployment" {
-			o.SetAnnotations(map[string]string{ownership.LastAppliedAnnotation: fmt.Sprintf(appliedWeb, "")})
-		}
-		if c.object != "" {
-			o.SetLabels(map[string]string{mode: c.object})
-		}
-		parts := strings.Split(resource, "/")
-		create(t, client, schema.GroupVersionResource{Group: parts[0], Version: parts[1], Resource: parts[2]}, o)
-	}
-}
-
-func create(
-	t *testing.T, client dynamic.Interface, resource schema.GroupVersionResource, o *unstructured.Unstructured,
-) *unstructured.Unstructured {
-	t.Helper()
-	created, err := client.Resource(resource).Namespace(o.GetNamespace()).Create(t.Context(), o, metav1.CreateOptions{FieldManager: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return created
-}
 
 // warnings collects handoff's warnings.
 type warnings struct{ texts []string }

@@ -2,7 +2,6 @@ package optin_test
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ownership-handoff/handoff/ownership"
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
 // manifest returns a Deployment and a Secret that change with each generation.
@@ -192,25 +192,13 @@ endpoints: [{addresses: [10.0.0.NUMBER]}]
 }
 
 // excluded returns how many writes the API server has excluded by match conditions of webhooks.
-func excluded(t *testing.T, webhooks ...string) (sum int) {
+func excluded(t *testing.T, webhooks ...string) int {
 	t.Helper()
 	return apiServerMetric(t, "apiserver_admission_match_condition_evaluation_seconds_count", webhooks...)
 }
 
 // apiServerMetric returns the sum of a metric of the API server over the series of webhooks.
-func apiServerMetric(t *testing.T, name string, webhooks ...string) (sum int) {
+func apiServerMetric(t *testing.T, name string, webhooks ...string) int {
 	t.Helper()
-	for line := range strings.Lines(kubectl(t, "", "get", "--raw", "/metrics").stdout) {
-		series, value, _ := strings.Cut(strings.TrimSpace(line), "} ")
-		if !strings.HasPrefix(series, name+"{") ||
-			!slices.ContainsFunc(webhooks, func(name string) bool { return strings.Contains(series, name) }) {
-			continue
-		}
-		n, err := strconv.Atoi(value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sum += n
-	}
-	return sum
+	return int(handofftest.Sum(kubectl(t, "", "get", "--raw", "/metrics").Stdout, name, webhooks...))
 }

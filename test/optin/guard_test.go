@@ -11,7 +11,7 @@ func TestAConditionThatAClientSendsDoesNotChangeReplicas(t *testing.T) {
 	const patch = `{"metadata":{"annotations":{"team":"web"}},` +
 		`"status":{"conditions":[{"type":"ownership-handoff.io/guarded","status":"True","message":"replicas=0"}]}}`
 	r := kubectl(t, "", "patch", "deployment", "web", "-n", name, "-o", "jsonpath={.spec.replicas}", "-p", patch)
-	if r.stdout != "3" {
-		t.Errorf("want 3 replicas, got %s; kubectl says %s", r.stdout, r.stderr)
+	if r.Stdout != "3" {
+		t.Errorf("want 3 replicas, got %s; kubectl says %s", r.Stdout, r.Stderr)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
 )
 
 const followsAnnotation = "the label " + mode + " follows the annotation of that name; write the annotation instead"
@@ -29,18 +31,18 @@ func TestTheLabelFollowsTheAnnotationInTheSameWrite(t *testing.T) {
 		{"a large value", "", "warn"},
 		{"a removed annotation", mode + "-", "none"},
 	} {
-		var r result
+		var r process.Result
 		if step.annotation == "" { // too long for a command line
 			patch := `{"metadata":{"annotations":{"` + mode + `":"` + huge + `"}}}`
 			r = kubectl(t, patch, "patch", "namespace", name, "--type=merge", "--patch-file=/dev/stdin", "-o", "json")
 		} else {
 			r = kubectl(t, "", annotate(step.annotation)...)
 		}
-		if got := label(r.namespace(t)); got != step.want {
+		if got := label(namespaceIn(t, r)); got != step.want {
 			t.Errorf("%s: want label %s, got %s", step.sentence, step.want, got)
 		}
-		if r.stderr != "" {
-			t.Errorf("%s: want no warning, got %s", step.sentence, r.stderr)
+		if r.Stderr != "" {
+			t.Errorf("%s: want no warning, got %s", step.sentence, r.Stderr)
 		}
 		if managers := managersOfLabel(get(t, name)); managers != nil {
 			t.Errorf("%s: want no manager of the label, got %s", step.sentence, managers)
@@ -64,11 +66,11 @@ func TestToolsThatApplyNamespacesKeepTheLabel(t *testing.T) {
 				return `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "` + name + `", "labels": {"team": "web"},
 					"annotations": {"ownership-handoff.io/mode": "` + mode + `"}}}`
 			}
-			write := func(mode string) result {
+			write := func(mode string) process.Result {
 				t.Helper()
 				r := kubectl(t, manifest(mode), append(slices.Clone(command), "-f-", "-o", "json", "--show-managed-fields")...)
-				if r.stderr != "" && !strings.Contains(r.stderr, "missing the kubectl.kubernetes.io/last-applied") {
-					t.Errorf("want no warning, got %s", r.stderr)
+				if r.Stderr != "" && !strings.Contains(r.Stderr, "missing the kubectl.kubernetes.io/last-applied") {
+					t.Errorf("want no warning, got %s", r.Stderr)
 				}
 				return r
 			}
@@ -77,14 +79,14 @@ func TestToolsThatApplyNamespacesKeepTheLabel(t *testing.T) {
 			}
 			write("enforce")
 			first := get(t, name)
-			again := write("enforce").namespace(t)
+			again := namespaceIn(t, write("enforce"))
 			if label(again) != "enforce" || again.ResourceVersion != first.ResourceVersion {
 				t.Errorf("an unchanged write: label %s, resourceVersion %s, before %s", label(again), again.ResourceVersion, first.ResourceVersion)
 			}
-			if off := write("off").namespace(t); label(off) != "none" {
+			if off := namespaceIn(t, write("off")); label(off) != "none" {
 				t.Errorf("mode off: label %s", label(off))
 			}
-			changed := write("warn").namespace(t)
+			changed := namespaceIn(t, write("warn"))
 			if label(changed) != "warn" || managersOfLabel(changed) != nil {
 				t.Errorf("a changed mode: label %s, managed by %s", label(changed), managersOfLabel(changed))
 			}
@@ -106,10 +108,10 @@ func TestAManifestThatContainsTheLabel(t *testing.T) {
 		{"apply", "--server-side", "--field-manager=gitops"}, {"apply", "--server-side", "--field-manager=other"}, {"apply"}, {"apply"},
 	} {
 		r := kubectl(t, exported, append(args, "-f-", "-o", "json", "--show-managed-fields")...)
-		if o := r.namespace(t); label(o) != "warn" || managersOfLabel(o) != nil {
+		if o := namespaceIn(t, r); label(o) != "warn" || managersOfLabel(o) != nil {
 			t.Errorf("%v: label %s, managed by %s", args, label(o), managersOfLabel(o))
 		}
-		if diff := cmp.Diff([]string{followsAnnotation}, r.warnings()); diff != "" {
+		if diff := cmp.Diff([]string{followsAnnotation}, r.Warnings()); diff != "" {
 			t.Errorf("%v: warnings (-want +got):\n%s", args, diff)
 		}
 	}
@@ -131,7 +133,7 @@ func TestTheLabelCannotBeWritten(t *testing.T) {
 				kubectl(t, "", "annotate", "namespace", name, mode+"="+c.annotation)
 			}
 			r := kubectl(t, "", "label", "--overwrite", "namespace", name, mode+c.label)
-			if diff := cmp.Diff([]string{followsAnnotation}, r.warnings()); diff != "" {
+			if diff := cmp.Diff([]string{followsAnnotation}, r.Warnings()); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 			o := get(t, name)
@@ -142,7 +144,7 @@ func TestTheLabelCannotBeWritten(t *testing.T) {
 	}
 	created := `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "created", "labels": {"` + mode + `": "enforce"}}}`
 	r := kubectl(t, created, "create", "-f-")
-	if got := label(get(t, "created")); got != "none" || !slices.Equal(r.warnings(), []string{followsAnnotation}) {
-		t.Errorf("a namespace created with the label: got %s, %s", got, r.warnings())
+	if got := label(get(t, "created")); got != "none" || !slices.Equal(r.Warnings(), []string{followsAnnotation}) {
+		t.Errorf("a namespace created with the label: got %s, %s", got, r.Warnings())
 	}
 }

@@ -335,7 +335,7 @@ func TestATenantChangesNothingForOthers(t *testing.T) {
 		t.Errorf("an apply of the neighbor: %s, %v", seen, err)
 	}
 	eventually(t, "the keep of the neighbor has its Event", func() bool {
-		return strings.Contains(kubectl(t, "", "get", "events", "-n", n.namespace).stdout, "OwnershipKept")
+		return strings.Contains(kubectl(t, "", "get", "events", "-n", n.namespace).Stdout, "OwnershipKept")
 	})
 }
 

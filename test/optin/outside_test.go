@@ -2,7 +2,6 @@ package optin_test
 
 import (
 	_ "embed"
-	"errors"
 	"strings"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/installation"
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
 const outside = "cluster.ownership-handoff.io"
@@ -77,11 +77,7 @@ func TestNothingOutsideNamespacesIsBlockedWithoutPods(t *testing.T) {
 	if err := cluster.webhook.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := errors.Join(cluster.webhook.Unregister(t.Context()), startWebhook(t.Context())); err != nil {
-			t.Error(err)
-		}
-	}()
+	defer install(t, handofftest.Options{})
 	before := apiServerMetric(t, "apiserver_admission_webhook_fail_open_count", outside)
 	applyOutside(t, "1", ownership.ModeLabel+": enforce")
 	applyOutside(t, "2", ownership.ModeLabel+": enforce")

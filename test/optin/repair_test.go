@@ -41,7 +41,7 @@ func TestLabelsAreRepairedAfterAnOutage(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	again(t)
+	install(t, handofftest.Options{})
 	for name, want := range map[string]string{annotated: "enforce", removed: "none", forged: "none"} {
 		eventually(t, "the label is "+want, func() bool { return label(get(t, name)) == want })
 		if managers := managersOfLabel(get(t, name)); managers != nil {
@@ -62,17 +62,6 @@ func TestLabelsAreRepairedAfterAnOutage(t *testing.T) {
 	}
 	if diff := cmp.Diff(written(byNamespace), play(t, annotated, "")); diff != "" {
 		t.Errorf("after the repair, the API server's calls (-want +got):\n%s", diff)
-	}
-}
-
-// again replaces the stopped webhook.
-func again(t *testing.T) {
-	t.Helper()
-	if err := cluster.webhook.Unregister(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := startWebhook(t.Context()); err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/controlplane"
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
@@ -110,50 +112,40 @@ func startWebhook(ctx context.Context) (err error) {
 	return nil
 }
 
-// result is the output of a command.
-type result struct {
-	stdout, stderr string
-	err            error
-}
-
-func run(t *testing.T, stdin string, args ...string) result {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), cluster.plane.Kubectl, args...)
-	cmd.Stdin = strings.NewReader(stdin)
-	var stdout, stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	return result{stdout.String(), stderr.String(), err}
-}
-
 // kubectl runs a command that must succeed.
-func kubectl(t *testing.T, stdin string, args ...string) result {
+func kubectl(t *testing.T, stdin string, args ...string) process.Result {
 	t.Helper()
-	r := run(t, stdin, args...)
-	if r.err != nil {
-		t.Fatalf("kubectl %s: %v\n%s", short(strings.Join(args, " ")), r.err, r.stderr)
+	r := process.Run(t.Context(), nil, stdin, cluster.plane.Kubectl, args...)
+	if r.Err != nil {
+		t.Fatal(r.Err)
 	}
 	return r
 }
 
 func short(text string) string { return text[:min(len(text), 300)] }
 
-// warnings returns handoff's warnings in the output of a command.
-func (r result) warnings() (found []string) {
-	for line := range strings.Lines(r.stderr) {
-		if text, ok := strings.CutPrefix(line, "Warning: handoff: "); ok {
-			found = append(found, strings.TrimSpace(text))
-		}
+// install replaces the webhook, and registers it.
+func install(t *testing.T, options handofftest.Options) {
+	t.Helper()
+	options.Kubeconfig = cluster.kubeconfig
+	err := errors.Join(cluster.webhook.Unregister(t.Context()), cluster.webhook.Stop())
+	if err == nil {
+		cluster.webhook, err = handofftest.Start(t.Context(), cluster.plane, options)
 	}
-	return found
+	if err == nil {
+		err = cluster.webhook.Register(t.Context())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
-// namespace decodes the namespace that a command has printed with -o json.
-func (r result) namespace(t *testing.T) *corev1.Namespace {
+// namespaceIn decodes the namespace that a command has printed with -o json.
+func namespaceIn(t *testing.T, r process.Result) *corev1.Namespace {
 	t.Helper()
 	o := &corev1.Namespace{}
-	if err := json.Unmarshal([]byte(r.stdout), o); err != nil {
-		t.Fatalf("%v: %s", err, short(r.stdout))
+	if err := json.Unmarshal([]byte(r.Stdout), o); err != nil {
+		t.Fatalf("%v: %s", err, short(r.Stdout))
 	}
 	return o
 }
@@ -162,7 +154,7 @@ func (r result) namespace(t *testing.T) *corev1.Namespace {
 func newNamespace(t *testing.T) (name string) {
 	t.Helper()
 	out := kubectl(t, `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "optin-"}}`, "create", "-f-", "-o", "json")
-	return out.namespace(t).Name
+	return namespaceIn(t, out).Name
 }
 
 func get(t *testing.T, name string) *corev1.Namespace {

@@ -1,10 +1,10 @@
 package plugin_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // createRisks creates objects with risks, and waits for their autoscalers. It deletes them after the test, because other tests read all
@@ -108,16 +108,13 @@ func TestAudit(t *testing.T) {
 	})
 	t.Run("files", func(t *testing.T) {
 		var texts []string
-		for _, objects := range []string{
+		for _, what := range []string{
 			"deployments,statefulsets,replicasets,gadgets,cronjobs,hpa,scaledobjects -n market", "namespace/market", "crd/gadgets.shop.example.com",
 			"crd/scaledobjects.keda.sh",
 		} {
-			texts = append(texts, must(t, strings.Fields("get "+objects+" -o yaml --show-managed-fields")...))
+			texts = append(texts, must(t, strings.Fields("get "+what+" -o yaml --show-managed-fields")...))
 		}
-		file := filepath.Join(t.TempDir(), "market.yaml")
-		if err := os.WriteFile(file, []byte(strings.Join(texts, "---\n")), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		file := objects.Write(t, strings.Join(texts, "---\n"), t.TempDir(), "market.yaml")
 		_, online, _ := strings.Cut(handoff(t, cluster.controlPlane.Kubeconfig, "audit -n market"), "\n")
 		_, offline, _ := strings.Cut(handoff(t, "/no/such/file", "audit -f "+file), "\n")
 		online, _, _ = strings.Cut(online, "\nRemedies for")

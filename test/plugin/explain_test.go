@@ -1,11 +1,12 @@
 package plugin_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // TestExplain explains the objects of prepare.
@@ -69,9 +70,7 @@ func TestExplainExportedObjects(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "shop.yaml")
 	save := func() string {
 		saved := must(t, "get", "deployment/web", "hpa/web", "-n", "shop", "-o", "yaml", "--show-managed-fields")
-		if err := os.WriteFile(file, []byte(saved), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		objects.Write(t, saved, file)
 		return saved
 	}
 	now := time.Now()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // seedOf returns the seed of the generators: the given one, or the current time.
@@ -58,9 +58,7 @@ func (s scenario) write(name string, manifest any) (file, text string) {
 		text = string(encoded)
 	}
 	file = filepath.Join(cluster.controlPlane.Dir, s.name+"-"+name+".yaml")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		s.Fatal(err)
-	}
+	objects.Write(s.T, text, file)
 	return file, text
 }
 

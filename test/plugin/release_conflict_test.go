@@ -8,8 +8,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,6 +16,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/release"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // settings is an object that no controller changes.
@@ -54,13 +53,9 @@ func between(t *testing.T, seen func(patch int, text string) (forward bool)) (ku
 		proxy.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
 	text := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":%q}}],`+
 		`"contexts":[{"name":"c","context":{"cluster":"c"}}]}`, server.URL)
-	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return kubeconfig
+	return objects.Write(t, text, t.TempDir(), "kubeconfig")
 }
 
 // appliedIn applies settings in a new namespace.

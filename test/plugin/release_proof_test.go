@@ -19,6 +19,7 @@ import (
 	edit "github.com/ownership-handoff/handoff/plugin/manifest"
 	"github.com/ownership-handoff/handoff/plugin/release"
 	"github.com/ownership-handoff/handoff/plugin/source"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // released is a field to release, with kubectl commands to run before and after. In these, MANIFEST is the manifest; after the
@@ -186,9 +187,7 @@ func files(t *testing.T, manifest string) (before, after string) {
 		t.Fatal(err)
 	}
 	before, after = filepath.Join(dir, "before.yaml"), filepath.Join(dir, "after.yaml")
-	if err := os.WriteFile(before, []byte(manifest), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	objects.Write(t, manifest, before)
 	return before, after
 }
 

@@ -1,8 +1,6 @@
 package plugin_test
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // inYard creates the namespace yard, which the golden files contain.
@@ -60,12 +59,8 @@ func TestRelease(t *testing.T) {
 // API server has allocated, for which it would refuse to create another object before it looks at anything else.
 func TestReleaseChecksTheManifestOfAServerSideApplier(t *testing.T) {
 	inYard(t)
-	manifest := filepath.Join(t.TempDir(), "gate.yaml")
 	text := "{apiVersion: v1, kind: Service, metadata: {name: gate}, spec: {type: LoadBalancer, ports: [{port: 80}], externalTrafficPolicy: Local}}"
-	if err := os.WriteFile(manifest, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	play(t, "apply -n yard --server-side -f "+manifest)
+	play(t, "apply -n yard --server-side -f "+objects.Write(t, text, t.TempDir(), "gate.yaml"))
 	if port := must(t, "get", "service", "gate", "-n", "yard", "-o", "jsonpath={.spec.healthCheckNodePort}"); port == "" {
 		t.Fatal("the API server has not set healthCheckNodePort, which requires externalTrafficPolicy")
 	}

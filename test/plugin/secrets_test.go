@@ -2,11 +2,11 @@ package plugin_test
 
 import (
 	"encoding/base64"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 const (
@@ -36,17 +36,10 @@ func wantNoSecretValues(t *testing.T, line string, formats ...string) {
 
 func TestNoOutputContainsSecretValues(t *testing.T) {
 	data := []string{"-o wide", "-o json", "-o yaml", "-o jsonpath={}", "-o jsonpath={.no.such}", "-o go-template={{.}}"}
-	objects := []string{"-o json", "-o yaml", "-o jsonpath={.data}", "-o jsonpath={.no.such}", "-o go-template={{.data}}", "-o name", "--show-managed-fields -o yaml"}
+	printed := []string{"-o json", "-o yaml", "-o jsonpath={.data}", "-o jsonpath={.no.such}", "-o go-template={{.data}}", "-o name", "--show-managed-fields -o yaml"}
 	const copied = `, annotations: {example.com/copy: ` + hunted + `}`
 	folder := t.TempDir()
-	file := func(name, text string) string {
-		t.Helper()
-		path := filepath.Join(folder, name+".yaml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
+	file := func(name, text string) string { t.Helper(); return objects.Write(t, text, folder, name+".yaml") }
 	stored := secretOf(copied, "stringData: {token: "+hunted+", user: "+hunted+"}")
 	manifests := map[string]string{
 		"same":             stored,
@@ -93,10 +86,10 @@ func TestNoOutputContainsSecretValues(t *testing.T) {
 			wantNoSecretValues(t, "audit secrets -n "+yard, data...)
 			wantNoSecretValues(t, "status "+yard, data...)
 			for _, field := range []string{".data.token", ".data", ".metadata.annotations.*", ".data.nosuch", ".type"} {
-				wantNoSecretValues(t, "release secret/token "+field+" -n "+yard+" --dry-run=client", objects...)
-				wantNoSecretValues(t, "release secret/token "+field+" -n "+yard+" --dry-run=server", objects...)
+				wantNoSecretValues(t, "release secret/token "+field+" -n "+yard+" --dry-run=client", printed...)
+				wantNoSecretValues(t, "release secret/token "+field+" -n "+yard+" --dry-run=server", printed...)
 			}
-			wantNoSecretValues(t, "release secret/token .data.token -n "+yard, objects...)
+			wantNoSecretValues(t, "release secret/token .data.token -n "+yard, printed...)
 			wantNoSecretValues(t, "release secret/token .data.user -n "+yard, "-o yaml")
 		})
 	}

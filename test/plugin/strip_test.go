@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -19,6 +18,8 @@ import (
 
 	"github.com/ownership-handoff/handoff/plugin/cli"
 	"github.com/ownership-handoff/handoff/test/controlplane"
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 func bowManifest(t *testing.T, replicas string, round int) string {
@@ -53,15 +54,8 @@ func stripped(t *testing.T, manifest string, args ...string) (out, errOut string
 // appliedText applies a manifest, and returns the replicas afterwards.
 func appliedText(t *testing.T, manifest string, args ...string) (replicas string, err error) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), cluster.controlPlane.Kubectl, append([]string{"apply", "-f", "-", "-o", "jsonpath={.spec.replicas}"}, args...)...)
-	cmd.Stdin = strings.NewReader(manifest)
-	var errOut bytes.Buffer
-	cmd.Stderr = &errOut
-	out, err := cmd.Output()
-	if err != nil {
-		return "", fmt.Errorf("kubectl apply: %w: %s", err, &errOut)
-	}
-	return string(out), nil
+	r := process.Run(t.Context(), nil, manifest, cluster.controlPlane.Kubectl, append([]string{"apply", "-f", "-", "-o", "jsonpath={.spec.replicas}"}, args...)...)
+	return r.Stdout, r.Err
 }
 
 // TestStripKeepsTheAutoscalersReplicas strips manifests with changing replicas, and applies them. An autoscaler that never had to
@@ -141,25 +135,13 @@ func TestStripAsPostRendererOfHelm3(t *testing.T) {
 		t.Fatal(err)
 	}
 	script := stripProgram(t, "-n "+ns)
-	chart := t.TempDir()
 	helm := func(round int, args ...string) string {
 		t.Helper()
-		for file, text := range map[string]string{
-			"Chart.yaml": "apiVersion: v2\nname: web\nversion: 0.1.0\n", "templates/web.yaml": bowManifest(t, "3", round),
-		} {
-			path := filepath.Join(chart, file)
-			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		cmd := exec.CommandContext(t.Context(), filepath.Join(root, "bin", "helm"), append(args, "web", chart, "-n", ns, "--kubeconfig", cluster.controlPlane.Kubeconfig)...)
-		cmd.Env = append(os.Environ(), "HELM_CONFIG_HOME="+chart, "HELM_CACHE_HOME="+chart, "HELM_DATA_HOME="+chart)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("helm %v: %v: %s; run make bin/helm", args, err, out)
+		chart, environment := objects.Chart(t, bowManifest(t, "3", round))
+		r := process.Run(t.Context(), environment, "", filepath.Join(root, "bin", "helm"),
+			append(args, "web", chart, "-n", ns, "--kubeconfig", cluster.controlPlane.Kubeconfig)...)
+		if r.Err != nil {
+			t.Fatalf("%v; run make bin/helm", r.Err)
 		}
 		return must(t, "get", "-n", ns, "deployment", "web", "-o", "jsonpath={.spec.replicas} {.metadata.annotations.round}")
 	}
@@ -196,9 +178,7 @@ func TestStripAsFunctionOfKustomize(t *testing.T) {
 		"strip.yaml": "apiVersion: ownership-handoff.io/v1\nkind: Strip\nmetadata:\n  name: strip\n  annotations:\n" +
 			"    config.kubernetes.io/function: |\n      exec: {path: ./strip.sh}\n",
 	} {
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		objects.Write(t, text, dir, file)
 	}
 	options := krusty.MakeDefaultOptions()
 	options.PluginConfig = types.EnabledPluginConfig(types.BploUseStaticallyLinked)

@@ -1,10 +1,10 @@
 package plugin_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // TestRulesSuggestPacks verifies that only the packs are suggested whose writers own fields of what has been applied.
@@ -22,11 +22,8 @@ func TestRulesSuggestPacks(t *testing.T) {
 	} {
 		play(t, "-n bakery "+step)
 	}
-	file := filepath.Join(t.TempDir(), "handoff.yaml")
 	text := "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\npacks: [images, secrets, argo-rollouts]\n"
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := objects.Write(t, text, t.TempDir(), "handoff.yaml")
 	got := transcript(t, cluster.controlPlane.Kubeconfig,
 		"rules --suggest -n bakery",
 		"rules --suggest -n bakery -o jsonpath={.items[*].name}",

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/cli"
 	"github.com/ownership-handoff/handoff/test/controlplane"
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	"github.com/ownership-handoff/handoff/test/golden"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
@@ -109,12 +109,10 @@ func eventually(want string, args ...string) error {
 	}
 }
 
+// kubectl returns the whole output of a command.
 func kubectl(args ...string) (string, error) {
-	output, err := exec.Command(cluster.controlPlane.Kubectl, args...).CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, output)
-	}
-	return string(output), nil
+	r := process.Run(context.Background(), nil, "", cluster.controlPlane.Kubectl, args...)
+	return r.Stdout + r.Stderr, r.Err
 }
 
 // must runs a kubectl command that must succeed, and play several of them.
