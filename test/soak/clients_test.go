@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -42,15 +41,8 @@ func newClients(m *machine) *clients {
 	m.must(err)
 	root, err := controlplane.Root()
 	m.must(err)
-	c := &clients{machine: m, api: api, helm: filepath.Join(root, "bin", "helm"), chart: m.TempDir()}
-	for name, text := range map[string]string{
-		"Chart.yaml": "{apiVersion: v2, name: soak, version: 1.0.0}", "templates/all.yaml": "{{ .Values.manifest }}",
-	} {
-		file := filepath.Join(c.chart, name)
-		m.must(os.MkdirAll(filepath.Dir(file), 0o700))
-		m.must(os.WriteFile(file, []byte(text), 0o600))
-	}
-	return c
+	chart, _ := objects.Chart(m.T, "{{ .Values.manifest }}")
+	return &clients{machine: m, api: api, helm: filepath.Join(root, "bin", "helm"), chart: chart}
 }
 
 // apply applies a manifest, with the real program or as it does, and returns the warnings.
@@ -122,12 +114,7 @@ func (c *clients) applyClientSide(ctx context.Context, manifest *unstructured.Un
 }
 
 func annotate(o *unstructured.Unstructured, key, value string) {
-	annotations := o.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations[key] = value
-	o.SetAnnotations(annotations)
+	_ = unstructured.SetNestedField(o.Object, value, "metadata", "annotations", key) // metadata is a map
 }
 
 // patch sends a merge patch of a Deployment, or of its subresource, in the name of a field manager.

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -250,10 +249,8 @@ func (m *machine) kubectl(stdin string, args ...string) {
 
 // command runs a client through the load balancer, and returns its output.
 func (m *machine) command(ctx context.Context, stdin, program string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, program, append([]string{"--kubeconfig", m.kubeconfig}, args...)...)
-	cmd.Stdin = strings.NewReader(stdin)
-	output, err := cmd.CombinedOutput()
-	return string(output), err
+	r := process.Run(ctx, nil, stdin, program, append([]string{"--kubeconfig", m.kubeconfig}, args...)...)
+	return r.Stdout + r.Stderr, r.Err
 }
 
 // await waits for a condition.
