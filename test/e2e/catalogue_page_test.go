@@ -3,12 +3,15 @@ package e2e_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/test/golden"
+	"github.com/ownership-handoff/handoff/test/objects"
 	"github.com/ownership-handoff/handoff/test/packs"
 )
 
@@ -23,11 +26,9 @@ func checkCataloguePage(t *testing.T, all []*packs.Entry, results [][]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := withTable(withTable(string(page), "Rules", rulesTable(t)), "Results", resultsTable(all, results))
+	want := golden.WithTable(golden.WithTable(string(page), "Rules", rulesTable(t)), "Results", resultsTable(all, results))
 	if os.Getenv("UPDATE_GOLDEN") != "" {
-		if err := os.WriteFile(cataloguePage, []byte(want), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		objects.Write(t, want, cataloguePage)
 		return
 	}
 	if diff := cmp.Diff(want, string(page)); diff != "" {
@@ -35,20 +36,9 @@ func checkCataloguePage(t *testing.T, all []*packs.Entry, results [][]string) {
 	}
 }
 
-// withTable returns a page with another table below a heading.
-func withTable(page, heading, table string) string {
-	heading = "\n## " + heading + "\n"
-	before, after, _ := strings.Cut(page, heading)
-	start := strings.Index(after, "\n| ") + 1
-	end := start + strings.Index(after[start:], "\n\n") + 1
-	return before + heading + after[:start] + table + after[end:]
-}
-
-func rulesTable(t *testing.T) string {
+func rulesTable(t *testing.T) [][]string {
 	t.Helper()
-	var b strings.Builder
-	row(&b, "rule", "for", "kinds", "fields", "writers", "edit", "without handoff")
-	b.WriteString(strings.Repeat("|---", 7) + "|\n")
+	rows := [][]string{{"rule", "for", "kinds", "fields", "writers", "edit", "without handoff"}}
 	for _, name := range config.Packs() {
 		p, err := config.ReadPack(name)
 		if err != nil {
@@ -65,31 +55,27 @@ func rulesTable(t *testing.T) string {
 			if entry.Thread != "" {
 				lost += fmt.Sprintf(" [Thread](%s)", entry.Thread)
 			}
-			row(&b, code(rule.Name), p.Title, code(kinds...), code(rule.Fields...), code(rule.Writers...), string(rule.Edits()), lost)
+			rows = append(rows, []string{code(rule.Name), p.Title, code(kinds...), code(rule.Fields...), code(rule.Writers...), string(rule.Edits()), lost})
 		}
 	}
-	return b.String()
+	return rows
 }
 
-func resultsTable(all []*packs.Entry, results [][]string) string {
-	var b strings.Builder
+func resultsTable(all []*packs.Entry, results [][]string) [][]string {
 	columns := []string{"rule", "entry"}
 	for _, s := range syncers() {
 		columns = append(columns, s.name)
 	}
-	row(&b, append(columns, "edited manifest")...)
-	b.WriteString(strings.Repeat("|---", len(columns)+1) + "|\n")
+	rows := [][]string{append(columns, "edited manifest")}
 	for i, p := range all {
 		edited := "–"
 		if p.Edit != nil {
 			edited = "wins"
 		}
-		row(&b, code(p.Rule), p.Entry, strings.Join(results[i], " | "), edited)
+		rows = append(rows, slices.Concat([]string{code(p.Rule), p.Entry}, results[i], []string{edited}))
 	}
-	return b.String()
+	return rows
 }
-
-func row(b *strings.Builder, cells ...string) { fmt.Fprintf(b, "| %s |\n", strings.Join(cells, " | ")) }
 
 func code(texts ...string) string {
 	if len(texts) == 0 {

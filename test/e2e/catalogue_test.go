@@ -55,8 +55,8 @@ func kubectlAll(args ...string) func(*namespace, string, []*unstructured.Unstruc
 		r := n.run(stream.String(), append([]string{"apply", "-f", "-", "--field-manager=" + manager}, args...)...)
 		errs := make([]error, len(manifests))
 		for i, o := range manifests {
-			if r.err != nil && strings.Contains(r.stderr, `"`+o.GetName()+`"`) {
-				errs[i] = fmt.Errorf("%w: %s", r.err, r.stderr)
+			if r.Err != nil && strings.Contains(r.Stderr, `"`+o.GetName()+`"`) {
+				errs[i] = fmt.Errorf("%w: %s", r.Err, r.Stderr)
 			}
 		}
 		return errs

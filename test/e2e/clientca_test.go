@@ -6,32 +6,33 @@ import (
 	"strings"
 	"testing"
 
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
 // clientOf returns a client certificate for a user, signed by the control plane's CA.
-func clientOf(t *testing.T, name string) (certificate tls.Certificate, config *rest.Config) {
+func clientOf(t *testing.T, name string) tls.Certificate {
 	t.Helper()
 	localOnly(t)
 	kubeconfig, err := cluster.Plane.AddUser(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if config, err = clientcmd.BuildConfigFromFlags("", kubeconfig); err != nil {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if certificate, err = tls.X509KeyPair(config.CertData, config.KeyData); err != nil {
+	certificate, err := tls.X509KeyPair(config.CertData, config.KeyData)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return certificate, config
+	return certificate
 }
 
 func TestOnlyClientsOfTheClientCAAreServed(t *testing.T) {
 	t.Parallel()
 	n := newNamespace(t, "enforce")
-	apiserver, _ := clientOf(t, "kube-apiserver-of-webhooks")
-	other, _ := clientOf(t, "somebody-else")
+	apiserver := clientOf(t, "kube-apiserver-of-webhooks")
+	other := clientOf(t, "somebody-else")
 	authority := filepath.Join(cluster.Plane.Dir, "kube-apiserver", "client-cert-auth-ca.crt")
 	s := startServer(n, cluster.Plane.Kubeconfig, "--client-ca="+authority, "--client-name=kube-apiserver-of-webhooks")
 	s.ready()
@@ -44,7 +45,7 @@ func TestOnlyClientsOfTheClientCAAreServed(t *testing.T) {
 	if response, err := s.review(apiserver); err != nil || !response.Allowed || response.UID != "u" {
 		t.Errorf("with the certificate and the name: got %+v, %v", response, err)
 	}
-	if !strings.Contains(s.process.Log(), "connections failed") {
-		t.Errorf("the rejected connection is not logged:\n%s", tail(s.process.Log()))
+	if !strings.Contains(s.webhook.Log(), "connections failed") {
+		t.Errorf("the rejected connection is not logged:\n%s", tail(s.webhook.Log()))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // configured starts a webhook with a configuration of its own, which the API server also calls for the Deployments of the namespace.
@@ -71,7 +72,7 @@ func TestTheConfigurationIsFollowed(t *testing.T) {
 	n.kubectl("patch", "deployment", "web", "--field-manager=my-operator", "-p", `{"spec":{"minReadySeconds":9}}`)
 	n.rewrite(file, ruleFor(".spec.minReadySeconds"))
 	n.eventually("the rule is in force", func() bool {
-		return n.must(n.run(seconds("3"), "apply", "--dry-run=server", "-o", "jsonpath={.spec.minReadySeconds}", "-f", "-")).stdout == "9"
+		return n.must(n.run(seconds("3"), "apply", "--dry-run=server", "-o", "jsonpath={.spec.minReadySeconds}", "-f", "-")).Stdout == "9"
 	})
 	if broken() {
 		t.Error("the valid file is reported as broken")
@@ -90,11 +91,7 @@ func TestTheConfigurationIsFollowed(t *testing.T) {
 // rewrite replaces a file, as the kubelet does in a mounted ConfigMap.
 func (n *namespace) rewrite(file, text string) {
 	n.Helper()
-	next := file + ".next"
-	if err := os.WriteFile(next, []byte(text), 0o600); err != nil {
-		n.Fatal(err)
-	}
-	if err := os.Rename(next, file); err != nil {
+	if err := os.Rename(objects.Write(n.T, text, file+".next"), file); err != nil {
 		n.Fatal(err)
 	}
 }

@@ -1,17 +1,15 @@
 package e2e_test
 
 import (
-	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
-	"net"
+	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	certutil "k8s.io/client-go/util/cert"
 )
 
 // gizmoFields are the paths of a gizmo's fields in v1 and v2.
@@ -53,19 +51,9 @@ func convertGizmo(o map[string]any, apiVersion string) (map[string]any, error) {
 // serveConversion starts a conversion webhook for gizmos that runs until the test ends, and returns its URL and CA bundle.
 func serveConversion(t *testing.T) (url, ca string) {
 	t.Helper()
-	crt, key, err := certutil.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pair, err := tls.X509KeyPair(crt, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewUnstartedServer(http.HandlerFunc(convert))
-	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}}
-	s.StartTLS()
+	s := httptest.NewTLSServer(http.HandlerFunc(convert))
 	t.Cleanup(s.Close)
-	return s.URL, base64.StdEncoding.EncodeToString(crt)
+	return s.URL, base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}))
 }
 
 // convert answers a ConversionReview (k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1). The API server reports its

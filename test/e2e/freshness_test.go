@@ -4,11 +4,11 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ownership-handoff/handoff/test/objects"
 	"github.com/ownership-handoff/handoff/test/proxy"
 )
 
@@ -35,11 +35,7 @@ func servedAt(t *testing.T, kubeconfig, address string) string {
 	if changed == string(text) {
 		t.Fatalf("%s is not in %s", cluster.Plane.Config.Host, kubeconfig)
 	}
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
+	return objects.Write(t, changed, t.TempDir(), "kubeconfig")
 }
 
 // applied returns a review of an apply in a namespace that would reset replicas from 7 to 3.
@@ -67,7 +63,7 @@ func TestAPodWithoutTheAPIServerBecomesNotReady(t *testing.T) {
 	s := startServer(n, kubeconfig)
 	s.ready()
 	review := func() (kept bool, warnings string) {
-		response, err := s.post(applied(n.name))
+		response, err := s.post(strings.NewReader(applied(n.name)))
 		if err != nil || !response.Allowed {
 			t.Fatalf("got %+v, %v", response, err)
 		}
@@ -91,7 +87,7 @@ func TestAPodWithoutTheAPIServerBecomesNotReady(t *testing.T) {
 	if !s.metricHas(`handoff_cache_age_seconds{resource="namespaces"} `) {
 		t.Error("there is no metric of the caches' age")
 	}
-	if !strings.Contains(s.process.Log(), "namespaces have been stale since") {
+	if !strings.Contains(s.webhook.Log(), "namespaces have been stale since") {
 		t.Error("the log does not report the stale caches")
 	}
 	connection.Pass()

@@ -187,7 +187,7 @@ func TestTheGuardFollowsTheMode(t *testing.T) {
 		scaledBy(hpaController, 7), stores("7", labeledMode("enforce")),
 		stores("7", plain), // without the label, which the manifest drops
 		runs("annotate", "deployment", "web", "ownership-handoff.io/mode=off"), stores("7", plain),
-		handoffDisabled(), stores("3", plain),
+		did(func(n *namespace) { n.kubectl("annotate", "namespace", n.name, "ownership-handoff.io/mode-") }), stores("3", plain),
 	}}}
 	for sentence, c := range map[string]struct{ namespace, manifest, want string }{
 		"a namespace without the annotation":                       {without, plain, "3"},

@@ -126,7 +126,7 @@ func TestTheWebhookStoresTheSameWithTheGuard(t *testing.T) {
 			for i, before := range [][]step{nil, {guarded()}} {
 				compared := steps[last].check(func(s stage, r result) {
 					s.settled()
-					warnings[i], stores[i] = r.warnings(), stored(s.namespace)
+					warnings[i], stores[i] = r.Warnings(), stored(s.namespace)
 				}).untraced().twice()
 				scenario{steps: slices.Concat(before, steps[:last], []step{compared})}.play(t, applier{})
 			}

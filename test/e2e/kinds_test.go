@@ -57,6 +57,7 @@ func TestACustomResourceIsKeptAtThePathOfItsScale(t *testing.T) {
 		}),
 		zoned.value(size, "7").warns("kept .spec.pool.size=7, owned by "+hpa+"; remove it from the manifest", handBack),
 		applies(gadget("{pool: {zone: b}}")).value(size, "7").omits("size"),
-		applies(gadget("{other: 1}")).value(size, "7").twice(), // removed with its parent
+		patchedBy("kubectl-patch", `{"spec":{"pool":{"zone":"c"}}}`),
+		applies(gadget("{other: 1}")).value(".spec.pool", `{"size":7,"zone":"c"}`).twice(), // removed with its parent, which comes back as it was
 	}}})
 }

@@ -55,71 +55,6 @@ func TestAControllerThatScalesToZeroStaysTheOwner(t *testing.T) {
 	})
 }
 
-// autoscalerRuled returns HorizontalPodAutoscaler/web with a rule, in a version of autoscaling, and with fields of its spec.
-func autoscalerRuled(version, rule, fields string) string {
-	return "apiVersion: autoscaling/" + version + "\nkind: HorizontalPodAutoscaler\nmetadata:\n  name: web\n" +
-		"  annotations: {ownership-handoff.io/controller-fields: " + rule + "}\n" +
-		"spec:\n  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: none}\n  maxReplicas: 20\n" + fields
-}
-
-func autoscalersIn(version string) string {
-	return "horizontalpodautoscalers." + version + ".autoscaling"
-}
-
-// patchedIn is a patch of HorizontalPodAutoscaler/web by a controller in a version of autoscaling.
-func patchedIn(version, patch string) step {
-	return runs("patch", autoscalersIn(version), "web", "--type=merge", "--field-manager=tuner", "-p", patch)
-}
-
-// cpuTarget returns the metric of a target in a version of autoscaling.
-func cpuTarget(version, percent string) string {
-	if version == "v1" {
-		return "  targetCPUUtilizationPercentage: " + percent + "\n"
-	}
-	return "  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: " + percent + "}}}]\n"
-}
-
-// TestARuleThroughAnotherServedVersion verifies that a controller owns the fields of a rule in whichever version it writes them.
-func TestARuleThroughAnotherServedVersion(t *testing.T) {
-	t.Parallel()
-	const (
-		targetV1 = `{"spec":{"targetCPUUtilizationPercentage":55}}`
-		targetV2 = `{"spec":{"metrics":[{"type":"Resource","resource":{"name":"cpu",` +
-			`"target":{"type":"Utilization","averageUtilization":55}}}]}}`
-	)
-	all := map[string]scenario{}
-	for _, versions := range [][2]string{{"v1", "v2"}, {"v2", "v1"}, {"v2", "v2"}} {
-		written, applied := versions[0], versions[1]
-		minimum := func(fields string) string { return autoscalerRuled(applied, ".spec.minReplicas", fields) }
-		all["minReplicas, written in "+written+", applied in "+applied] = scenario{kind: "hpa", steps: []step{
-			applies(minimum("  minReplicas: 2\n")),
-			patchedIn(written, `{"spec":{"minReplicas":5}}`),
-			applies(minimum("  minReplicas: 2\n")).value(".spec.minReplicas", "5").says("kept .spec.minReplicas=5, owned by tuner"),
-			applies(minimum("  minReplicas: 3\n")).value(".spec.minReplicas", "5").twice(),
-			applies(minimum("")).value(".spec.minReplicas", "5").twice(),
-			patchedIn(written, `{"spec":{"minReplicas":6}}`),
-			applies(minimum("")).value(".spec.minReplicas", "6"),
-		}}
-		rule, patch := ".spec.metrics", targetV1
-		if applied == "v1" {
-			rule = ".spec.targetCPUUtilizationPercentage"
-		}
-		if written == "v2" {
-			patch = targetV2
-		}
-		target := func(fields string) string { return autoscalerRuled(applied, rule, fields) }
-		const stored = ".spec.metrics[*].resource.target.averageUtilization" // kubectl reads v2
-		all["the target, written in "+written+", applied in "+applied] = scenario{kind: autoscalersIn("v2"), steps: []step{
-			applies(target(cpuTarget(applied, "80"))),
-			patchedIn(written, patch),
-			applies(target(cpuTarget(applied, "80"))).value(stored, "55").says("kept "+rule, "owned by tuner"),
-			applies(target(cpuTarget(applied, "70"))).value(stored, "55"),
-			applies(target("")).value(stored, "55"),
-		}}
-	}
-	playBy(t, bothSides(), all)
-}
-
 // TestAPipelineBesideADeveloper verifies that a manager that manages most of what last-applied declares is an applier, even if
 // another manager was the last to write the annotation.
 func TestAPipelineBesideADeveloper(t *testing.T) {
@@ -143,51 +78,15 @@ const (
 	scaled7  = "kept .spec.replicas=7, set by kubectl and no longer in the manifest; use an HPA or kubectl scale"
 )
 
-// TestReplicasLeftEmpty verifies that a template that renders nothing after "replicas:" does not scale to 1.
+// TestReplicasLeftEmpty verifies what a server-side apply does with a template that renders nothing after "replicas:". The scenarios of
+// test/sequences have client-side applies.
 func TestReplicasLeftEmpty(t *testing.T) {
 	t.Parallel()
-	scaled := runs("scale", "deployment", "web", "--replicas=7")
 	play(t, map[string]scenario{
-		"row 4": {steps: []step{
-			applies(deployment("7", "app:1")),
-			applies(deployment("null", "app:1")).replicas(7).warns(dropped7).twice(),
-			applies(deployment("null", "app:2")).replicas(7),
-			applies(deployment("", "app:2")).replicas(7),
-		}},
-		"row 3": {steps: []step{
-			applies(deployment("3", "app:1")),
-			scaled,
-			applies(deployment("null", "app:1")).replicas(7).warns(scaled7).twice(),
-		}},
-		"without a base": {steps: []step{
-			applies(deployment("", "app:1")),
-			scaled,
-			applies(deployment("null", "app:1")).replicas(7).twice(),
-		}},
-		"rows 2 and 8, of an autoscaler": {steps: []step{
-			applies(deployment("3", "app:1")),
-			autoscaledTo(7),
-			applies(deployment("null", "app:1")).replicas(7).omits("replicas").twice(),
-		}},
-	})
-	t.Run("server-side", func(t *testing.T) {
-		t.Parallel()
-		play(t, map[string]scenario{
-			"null cannot be told from 1": {steps: []step{
-				applies(deployment("7", "app:1")),
-				applies(deployment("null", "app:1")).replicas(1).warns(toOne),
-			}},
-			"1": {steps: []step{
-				applies(deployment("7", "app:1")),
-				applies(deployment("1", "app:1")).replicas(1).warns(toOne),
-			}},
-			"null of an autoscaler": {steps: []step{
-				applies(deployment("3", "app:1")),
-				autoscaledTo(7),
-				applies(deployment("null", "app:1")).replicas(7),
-			}},
-		}, serverSide()...)
-	})
+		"null cannot be told from 1": {steps: []step{applies(deployment("7", "app:1")), applies(deployment("null", "app:1")).replicas(1).warns(toOne)}},
+		"1":                          {steps: []step{applies(deployment("7", "app:1")), applies(deployment("1", "app:1")).replicas(1).warns(toOne)}},
+		"null of an autoscaler":      {steps: []step{applies(deployment("3", "app:1")), autoscaledTo(7), applies(deployment("null", "app:1")).replicas(7)}},
+	}, serverSide()...)
 }
 
 // TestAServerSideControllerOfTheObjectsRule verifies that a server-side apply of ruled fields alone is a controller's.
@@ -273,11 +172,11 @@ func TestKubectlDiffShowsNoRemovalThatAnApplyKeeps(t *testing.T) {
 		removal := regexp.MustCompile(`(?m)^[-+] +(replicas|paused):`)
 		for tries := 1; ; tries++ {
 			r := s.run(manifest, append([]string{"diff", "-f", "-"}, s.args...)...)
-			if !removal.MatchString(r.stdout) {
+			if !removal.MatchString(r.Stdout) {
 				return r
 			}
 			if tries == 5 { // a controller may have changed status.replicas while kubectl ran
-				s.Errorf("kubectl diff shows a removal:\n%s", r.stdout)
+				s.Errorf("kubectl diff shows a removal:\n%s", r.Stdout)
 				return r
 			}
 		}
@@ -290,7 +189,7 @@ func TestKubectlDiffShowsNoRemovalThatAnApplyKeeps(t *testing.T) {
 		}
 		r := s.run(manifest, "diff", "-f", "-")
 		want := []string{".spec.replicas shows 1; if the manifest only dropped it, kubectl apply keeps 7"}
-		if diff := cmp.Diff(want, r.warnings()); diff != "" {
+		if diff := cmp.Diff(want, r.Warnings()); diff != "" {
 			s.Errorf("warnings (-want +got):\n%s", diff)
 		}
 		return r
@@ -320,24 +219,26 @@ func TestWarningsOfRemovedFieldsAreTrueAndHelp(t *testing.T) {
 		return "apiVersion: v1\nkind: Service\nmetadata:\n  name: web\nspec:\n  type: NodePort\n" + lines
 	}
 	label := func(pair string) step { return runs("label", "--overwrite", "deployment", "web", pair) }
+	plain := deployment("3", "app:1")
+	labeled, secret := applies(withMetadata("labels: {team: a}", plain)), "apiVersion: v1\nkind: Secret\nmetadata: {name: web}\n"
 	play(t, map[string]scenario{
 		"a label that a person added, and all labels of the manifest go": {steps: []step{
-			applies(labels("team: a")), label("extra=x"),
-			applies(app("", "")).warns("removed .metadata.labels.extra=x, set by kubectl-label; set it in the manifest to keep it"),
+			labeled, label("extra=x"),
+			applies(plain).warns("removed .metadata.labels.extra=x, set by kubectl-label; set it in the manifest to keep it"),
 		}},
 		"handoff's own label, which a person set": {steps: []step{
-			applies(labels("team: a")), label(ownership.ModeLabel + "=enforce"),
-			applies(app("", "")).warns("removed .metadata.labels.ownership-handoff.io/mode, set by kubectl-label; set it in the manifest to keep it"),
+			labeled, label(ownership.ModeLabel + "=enforce"),
+			applies(plain).warns("removed .metadata.labels.ownership-handoff.io/mode, set by kubectl-label; set it in the manifest to keep it"),
 		}},
 		"handoff's own annotation, which a person changed": {steps: []step{
-			applies(ruled(".spec.paused", deployment("3", "app:1"))),
+			applies(ruled(".spec.paused", plain)),
 			runs("annotate", "--overwrite", "deployment", "web", "ownership-handoff.io/controller-fields=.spec.minReadySeconds"),
-			applies(deployment("3", "app:1")).value(`.metadata.annotations.ownership-handoff\.io/controller-fields`, ""),
+			applies(plain).value(`.metadata.annotations.ownership-handoff\.io/controller-fields`, ""),
 		}},
 		"a key of a Secret that the manifest sets in stringData": {steps: []step{
-			applies(data("Secret", "data: {pw: YQ==}\n")),
+			applies(secret + "data: {pw: YQ==}\n"),
 			runs("patch", "secret", "web", "--type=merge", "-p", `{"stringData":{"pw":"b"}}`),
-			applies(data("Secret", "stringData: {pw: c}\n")).warns(),
+			applies(secret + "stringData: {pw: c}\n").warns(),
 		}},
 		"a Service's port, which the API server restores": {steps: []step{
 			applies(service("  ports: [{port: 80, nodePort: 30123}]\n")),

@@ -2,13 +2,14 @@ package e2e_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // chartOfWeb is the template of a chart that has the values replicas and image.
@@ -20,26 +21,11 @@ func chartOfWeb() string {
 // release runs Helm 3 with a chart of one template.
 func (n *namespace) release(verb, template string, args ...string) result {
 	n.Helper()
-	chart := n.TempDir()
-	for file, text := range map[string]string{
-		"Chart.yaml": "apiVersion: v2\nname: web\nversion: 0.1.0\n", "values.yaml": "image: app:1\n", "templates/web.yaml": template,
-	} {
-		path := filepath.Join(chart, file)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			n.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			n.Fatal(err)
-		}
-	}
+	chart, environment := objects.Chart(n.T, template)
 	args = append([]string{verb, "web", chart, "--namespace", n.name, "--kubeconfig", cluster.Plane.Kubeconfig}, args...)
-	cmd := exec.CommandContext(n.Context(), helmBinary(n.T), args...)
-	cmd.Env = append(os.Environ(), "HELM_CONFIG_HOME="+chart, "HELM_CACHE_HOME="+chart, "HELM_DATA_HOME="+chart)
-	var stderr strings.Builder
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	n.Logf("helm %v: %v\n%s%s", args, err, out, stderr.String())
-	return n.must(result{stdout: string(out), stderr: stderr.String(), err: err})
+	r := process.Run(n.Context(), environment, "", helmBinary(n.T), args...)
+	n.Logf("helm %v: %v\n%s%s", args, r.Err, r.Stdout, r.Stderr)
+	return n.must(r)
 }
 
 // helmBinary returns the path of Helm, which make bin/helm builds.
@@ -77,8 +63,8 @@ func helms(verb string, values ...string) step {
 func (p step) prints(text string) step {
 	return p.check(func(s stage, r result) {
 		s.Helper()
-		if !strings.Contains(r.stderr, text) {
-			s.Errorf("want %q in the output, got %s", text, r.stderr)
+		if !strings.Contains(r.Stderr, text) {
+			s.Errorf("want %q in the output, got %s", text, r.Stderr)
 		}
 	})
 }

@@ -39,3 +39,30 @@ spec:%s%s%s
 func deployment(replicas, image string) string {
 	return workload("apps/v1", "Deployment", replicas, image)
 }
+
+// withMetadata returns a manifest with a line of its metadata.
+func withMetadata(line, manifest string) string {
+	return strings.Replace(manifest, "  name: web\n", "  name: web\n  "+line+"\n", 1)
+}
+
+// ruled returns a Deployment with the annotation controller-fields.
+func ruled(fields, manifest string) string {
+	return withMetadata("annotations: {ownership-handoff.io/controller-fields: '"+fields+"'}", manifest)
+}
+
+func withoutResources(manifest string) string {
+	return strings.Replace(manifest, resourcesLine+"\n", "", 1)
+}
+
+const (
+	resourcesLine = "        resources: {requests: {cpu: 10m}}"
+	resources     = `{"spec":{"template":{"spec":{"containers":[{"name":"app","resources":{"requests":{"cpu":"50m"}}}]}}}}`
+)
+
+// cpu is the JSONPath of what resources sets.
+const cpu = ".spec.template.spec.containers[0].resources.requests.cpu"
+
+// resizedBy is a change of the container's resources.
+func resizedBy(manager string) step {
+	return runs("patch", "deployment", "web", "--field-manager="+manager, "-p", resources)
+}

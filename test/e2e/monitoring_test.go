@@ -40,7 +40,7 @@ func TestMetricsOfAlertsAndPanelsAreServed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		served := servedIn(metrics + "\n" + n.kubectl("get", "--raw", "/metrics").stdout)
+		served := servedIn(metrics + "\n" + n.kubectl("get", "--raw", "/metrics").Stdout)
 		missing = slices.DeleteFunc(slices.Clone(want), func(line string) bool { return served[line] })
 		return len(missing) == 0
 	})
@@ -71,10 +71,10 @@ func (n *namespace) failWebhooks() {
 	configMap := func(name string) string {
 		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a-, labels: {webhook: " + name + "}}\n"
 	}
-	n.eventually("the API server calls the webhooks", func() bool { return n.run(configMap("refused"), "create", "-f", "-").err != nil })
+	n.eventually("the API server calls the webhooks", func() bool { return n.run(configMap("refused"), "create", "-f", "-").Err != nil })
 	for _, name := range []string{"ignored", "unmatched"} {
-		if r := n.run(configMap(name), "create", "-f", "-"); r.err != nil {
-			n.Errorf("the webhook %s refuses a write: %s", name, r.stderr)
+		if r := n.run(configMap(name), "create", "-f", "-"); r.Err != nil {
+			n.Errorf("the webhook %s refuses a write: %s", name, r.Stderr)
 		}
 	}
 }

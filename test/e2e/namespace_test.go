@@ -1,23 +1,19 @@
 package e2e_test
 
 import (
-	"bytes"
 	"context"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
 
@@ -45,29 +41,7 @@ func newAutoscaled(t *testing.T, args ...string) *namespace {
 }
 
 // result is the output of a command.
-type result struct {
-	stdout, stderr string
-	err            error
-}
-
-// warnings returns handoff's warnings in the output of kubectl.
-func (r result) warnings() []string {
-	var found []string
-	for line := range strings.Lines(r.stderr) {
-		if text, ok := strings.CutPrefix(line, "Warning: handoff: "); ok {
-			found = append(found, strings.TrimSpace(text))
-		}
-	}
-	return found
-}
-
-// wantWarnings checks handoff's warnings in the output of a command.
-func (n *namespace) wantWarnings(r result, want ...string) {
-	n.Helper()
-	if diff := cmp.Diff(want, r.warnings()); diff != "" {
-		n.Errorf("warnings (-want +got):\n%s", diff)
-	}
-}
+type result = process.Result
 
 func (n *namespace) run(stdin string, args ...string) result {
 	n.Helper()
@@ -77,16 +51,11 @@ func (n *namespace) run(stdin string, args ...string) result {
 func (n *namespace) runAs(env []string, stdin string, args ...string) result {
 	n.Helper()
 	ctx := context.WithoutCancel(n.Context()) // which ends before the functions of Cleanup are called
-	cmd := exec.CommandContext(ctx, cluster.Plane.Kubectl, append([]string{"--namespace", n.name}, args...)...)
-	cmd.Env = append(os.Environ(), env...)
-	cmd.Stdin = strings.NewReader(stdin)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	if args[0] != "get" || err != nil {
-		n.Logf("kubectl %s: %v\n%s%s", strings.Join(args, " "), err, stdout.String(), stderr.String())
+	r := process.Run(ctx, env, stdin, cluster.Plane.Kubectl, append([]string{"--namespace", n.name}, args...)...)
+	if args[0] != "get" || r.Err != nil {
+		n.Logf("kubectl %s: %v\n%s%s", strings.Join(args, " "), r.Err, r.Stdout, r.Stderr)
 	}
-	return result{stdout: stdout.String(), stderr: stderr.String(), err: err}
+	return r
 }
 
 // kubectl runs a command that must succeed.
@@ -102,7 +71,7 @@ func (n *namespace) replace(manifest string) result {
 	var r result
 	n.eventually("kubectl replace does not conflict", func() bool {
 		r = n.run(manifest, "replace", "-f", "-")
-		return r.err == nil || !strings.Contains(r.stderr, "(Conflict)")
+		return r.Err == nil || !strings.Contains(r.Stderr, "(Conflict)")
 	})
 	return n.must(r)
 }
@@ -130,8 +99,8 @@ func (n *namespace) appliedBy(manager, manifest string) {
 
 func (n *namespace) must(r result) result {
 	n.Helper()
-	if r.err != nil {
-		n.Fatalf("%v: %s", r.err, r.stderr)
+	if r.Err != nil {
+		n.Fatal(r.Err)
 	}
 	return r
 }
@@ -150,6 +119,12 @@ func (n *namespace) objectOf(kind string) *unstructured.Unstructured {
 		n.Fatal(err)
 	}
 	return o
+}
+
+// jsonpath reads a field of the object web.
+func (n *namespace) jsonpath(path string) string {
+	n.Helper()
+	return objects.JSONPath(n.T, n.object(), path)
 }
 
 // replicas returns the scale field of the object web, or -1 if it is not set.
@@ -172,29 +147,12 @@ func (n *namespace) wantReplicas(want int64) {
 	}
 }
 
-// wantLastApplied checks whether last-applied contains a text.
-func (n *namespace) wantLastApplied(part string, want bool) {
-	n.Helper()
-	if text := n.object().GetAnnotations()[ownership.LastAppliedAnnotation]; strings.Contains(text, part) != want {
-		n.Errorf("last-applied contains %s: want %v, in %s", part, want, text)
-	}
-}
-
-// fieldManagers returns the managers of the scale field as MANAGER/OPERATION[/SUBRESOURCE], in order.
-func (n *namespace) fieldManagers() []string {
-	n.Helper()
-	return fieldManagers(n.T, n.object(), fieldpath.MakePathOrDie("spec", "replicas"))
-}
-
+// fieldManagers returns the managers of a field as MANAGER/OPERATION[/SUBRESOURCE], in order.
 func fieldManagers(t *testing.T, o *unstructured.Unstructured, path fieldpath.Path) []string {
 	t.Helper()
 	var found []string
 	for _, e := range o.GetManagedFields() {
-		var set fieldpath.Set
-		if err := set.FromJSON(bytes.NewReader(e.FieldsV1.GetRawBytes())); err != nil {
-			t.Fatal(err)
-		}
-		if set.Has(path) {
+		if fieldsOf(t, e).Has(path) {
 			found = append(found, strings.TrimSuffix(e.Manager+"/"+string(e.Operation)+"/"+e.Subresource, "/"))
 		}
 	}
@@ -202,11 +160,13 @@ func fieldManagers(t *testing.T, o *unstructured.Unstructured, path fieldpath.Pa
 	return found
 }
 
-func (n *namespace) wantManagers(want ...string) {
-	n.Helper()
-	if got := n.fieldManagers(); !slices.Equal(got, want) {
-		n.Errorf("managers of .spec.replicas: got %v, want %v", got, want)
+func fieldsOf(t *testing.T, e metav1.ManagedFieldsEntry) *fieldpath.Set {
+	t.Helper()
+	set := &fieldpath.Set{}
+	if err := set.FromJSON(e.FieldsV1.GetRawReader()); err != nil {
+		t.Fatal(err)
 	}
+	return set
 }
 
 // autoscale creates HorizontalPodAutoscaler/web and waits until its controller has scaled the object web to the minimum.
@@ -247,11 +207,7 @@ func tail(log string) string {
 // file writes a file of this test and returns its path.
 func (n *namespace) file(name, text string) string {
 	n.Helper()
-	path := filepath.Join(n.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		n.Fatal(err)
-	}
-	return path
+	return objects.Write(n.T, text, n.TempDir(), name)
 }
 
 // field reads a field of an object.

@@ -61,7 +61,7 @@ func TestTheOracle(t *testing.T) {
 			)}.play(t, applier{})
 			scenario{steps: append(slices.Clone(c.before),
 				did(func(n *namespace) {
-					if n.run("", "get", "hpa", "web").err == nil {
+					if n.run("", "get", "hpa", "web").Err == nil {
 						n.known(true)
 					}
 				}), applies(c.manifest).check(stores(&with)),
@@ -115,7 +115,13 @@ func TestTheOracleOfServerSideApply(t *testing.T) {
 // includes the generation, because the manual procedure takes one more write.
 func stored(n *namespace) map[string]any {
 	n.Helper()
-	o := n.object()
+	return withoutIdentity(n.object())
+}
+
+// withoutIdentity returns an object without them.
+func withoutIdentity(o *unstructured.Unstructured) map[string]any {
+	o = o.DeepCopy()
+	namespace := o.GetNamespace()
 	for _, name := range []string{"uid", "resourceVersion", "creationTimestamp", "namespace", "generation"} {
 		unstructured.RemoveNestedField(o.Object, "metadata", name)
 	}
@@ -132,7 +138,7 @@ func stored(n *namespace) map[string]any {
 	// The revision depends on timing: the Deployment controller may miss a template that is replaced soon.
 	delete(annotations, "deployment.kubernetes.io/revision")
 	for name, value := range annotations {
-		annotations[name] = strings.ReplaceAll(value, n.name, "NAMESPACE")
+		annotations[name] = strings.ReplaceAll(value, namespace, "NAMESPACE")
 	}
 	o.SetAnnotations(annotations)
 	// The number of created pods depends on the controller's timing.

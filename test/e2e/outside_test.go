@@ -3,6 +3,8 @@ package e2e_test
 import (
 	"context"
 	"encoding/base64"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
 
@@ -94,11 +97,7 @@ func aggregatedRole() outside {
 func injector(patch string) func(*namespace, outside) {
 	return func(n *namespace, o outside) {
 		n.Helper()
-		ca, _, err := cert.GenerateSelfSignedCertKey("server", nil, nil)
-		if err != nil {
-			n.Fatal(err)
-		}
-		raw := strings.ReplaceAll(patch, "CA", base64.StdEncoding.EncodeToString(ca))
+		raw := strings.ReplaceAll(patch, "CA", newCA(n.T))
 		object := &unstructured.Unstructured{}
 		if err := object.UnmarshalJSON([]byte(raw)); err != nil {
 			n.Fatal(err)
@@ -121,6 +120,45 @@ func TestObjectsOutsideNamespaces(t *testing.T) {
 			})
 		}
 	}
+}
+
+// injectorVariable is the path of bin/certmanager, without which its test is skipped.
+const injectorVariable = "E2E_CERTMANAGER"
+
+// TestTheInjectorsBundlesAreKept plays the same with cert-manager's cainjector, which injects the CA of a Secret.
+func TestTheInjectorsBundlesAreKept(t *testing.T) {
+	binary := os.Getenv(injectorVariable)
+	if binary == "" {
+		t.Skip(injectorVariable + " is not set; run make e2e-clients")
+	}
+	n := newNamespace(t, "")
+	n.kubectl("apply", "--server-side", "-f", binary+"-crds.yaml")
+	n.eventually("the API server serves cert-manager's kinds", func() bool { return n.run("", "get", "certificates,issuers").Err == nil })
+	injector, err := process.Start(filepath.Join(cluster.Plane.Dir, "certmanager.log"), binary, "--kubeconfig="+cluster.Plane.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = injector.Stop(5 * time.Second) })
+	for _, o := range []outside{definition(), aggregatedAPI()} {
+		o.manifest = strings.Replace(o.manifest, "annotations: {", "annotations: {cert-manager.io/inject-ca-from-secret: "+n.name+"/ca, ", 1)
+		o.controller = func(n *namespace, o outside) {
+			ca := newCA(t)
+			n.apply(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"ca","annotations":{"cert-manager.io/allow-direct-injection":"true"}},"data":{"ca.crt":"` + ca + `"}}`)
+			n.eventually("the injector writes the CA", func() bool { return o.value(n) == ca }) // after an earlier one, which it restores
+		}
+		for side, args := range map[string][]string{"client": nil, "server": serverSide()} {
+			o.in(n.name+"."+side+".example.com").play(n, args)
+		}
+	}
+}
+
+func newCA(t *testing.T) (encoded string) {
+	t.Helper()
+	ca, _, err := cert.GenerateSelfSignedCertKey("server", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return base64.StdEncoding.EncodeToString(ca)
 }
 
 // in returns the object in a group.
@@ -157,13 +195,13 @@ func (o outside) play(n *namespace, args []string) {
 	value := write()
 	for _, lines := range slices.Concat(o.sets, o.sets[:1]) {
 		r := apply(lines)
-		if r.stdout != value {
-			n.Fatalf("after an apply of %q: got %q, want %q", lines, r.stdout, value)
+		if r.Stdout != value {
+			n.Fatalf("after an apply of %q: got %q, want %q", lines, r.Stdout, value)
 		}
 		if diff := cmp.Diff([]string{o.manager + "/Apply"}, fieldManagers(n.T, o.read(n), o.field)); diff != "" {
 			n.Errorf("managers after an apply of %q (-want +got):\n%s", lines, diff)
 		}
-		if got := r.warnings(); strings.Contains(lines, "Cg==") && (len(got) != 1 || !strings.Contains(got[0], "owned by "+o.manager[:15])) {
+		if got := r.Warnings(); strings.Contains(lines, "Cg==") && (len(got) != 1 || !strings.Contains(got[0], "owned by "+o.manager[:15])) {
 			n.Errorf("warnings %q", got)
 		}
 	}
@@ -171,12 +209,12 @@ func (o outside) play(n *namespace, args []string) {
 		if args != nil && strings.HasPrefix(o.kind, "customresourcedefinitions") {
 			continue // without handoff, too, the field stays that the controller applied, and the API server refuses the write
 		}
-		if got := apply(lines).stdout; got != "" {
+		if got := apply(lines).Stdout; got != "" {
 			n.Errorf("after an apply of %q: got %q, want none", lines, got)
 		}
 		apply(o.sets[0])
 		value = write()
-		if got := apply(o.sets[1]).stdout; got != value {
+		if got := apply(o.sets[1]).Stdout; got != value {
 			n.Errorf("after an apply of %q: got %q, want %q", o.sets[1], got, value)
 		}
 	}
@@ -188,7 +226,7 @@ func (o outside) reported(n *namespace) {
 	n.Helper()
 	n.eventually("an Event reports the kept field", func() bool {
 		events := n.kubectl("get", "events", "--namespace=default", "--field-selector=involvedObject.name="+o.name, "-o", "jsonpath={.items[*].message}")
-		return strings.Contains(events.stdout, "kept "+o.field.String()+": owner Controller")
+		return strings.Contains(events.Stdout, "kept "+o.field.String()+": owner Controller")
 	})
 }
 

@@ -8,6 +8,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // stage is the namespace in which steps are played, and the applier of its manifests.
@@ -108,8 +110,8 @@ func applies(manifest string, args ...string) step {
 func stores(replicas, manifest string, args ...string) step {
 	return applies(manifest, append(args, "-o", "jsonpath={.spec.replicas}")...).check(func(s stage, r result) {
 		s.Helper()
-		if r.stdout != replicas {
-			s.Errorf("stored replicas: got %s, want %s", r.stdout, replicas)
+		if r.Stdout != replicas {
+			s.Errorf("stored replicas: got %s, want %s", r.Stdout, replicas)
 		}
 	})
 }
@@ -183,19 +185,24 @@ func (p step) value(path, want string) step {
 
 // warns checks all warnings of handoff.
 func (p step) warns(want ...string) step {
-	return p.check(func(s stage, r result) { s.Helper(); s.wantWarnings(r, want...) })
+	return p.check(func(s stage, r result) {
+		s.Helper()
+		if diff := gocmp.Diff(want, r.Warnings()); diff != "" {
+			s.Errorf("warnings (-want +got):\n%s", diff)
+		}
+	})
 }
 
 // says checks that a warning of handoff contains all parts.
 func (p step) says(parts ...string) step {
 	return p.check(func(s stage, r result) {
 		s.Helper()
-		for _, warning := range r.warnings() {
+		for _, warning := range r.Warnings() {
 			if containsAll(warning, parts) {
 				return
 			}
 		}
-		s.Errorf("want a warning with %q, got %q", parts, r.warnings())
+		s.Errorf("want a warning with %q, got %q", parts, r.Warnings())
 	})
 }
 
@@ -210,17 +217,26 @@ func containsAll(text string, parts []string) bool {
 
 // records checks that last-applied contains a text.
 func (p step) records(part string) step {
-	return p.check(func(s stage, _ result) { s.Helper(); s.wantLastApplied(part, true) })
+	return p.recordsIt(part, true)
 }
 
 // omits checks that last-applied does not contain a text.
 func (p step) omits(part string) step {
-	return p.check(func(s stage, _ result) { s.Helper(); s.wantLastApplied(part, false) })
+	return p.recordsIt(part, false)
+}
+
+func (p step) recordsIt(part string, want bool) step {
+	return p.check(func(s stage, _ result) {
+		s.Helper()
+		if text := s.object().GetAnnotations()[ownership.LastAppliedAnnotation]; strings.Contains(text, part) != want {
+			s.Errorf("last-applied contains %s: want %v, in %s", part, want, text)
+		}
+	})
 }
 
 // managers checks the managers of the scale field.
 func (p step) managers(want ...string) step {
-	return p.check(func(s stage, _ result) { s.Helper(); s.wantManagers(want...) })
+	return p.managedBy(fieldpath.MakePathOrDie("spec", "replicas"), want...)
 }
 
 // managedBy checks the managers of a field.

@@ -28,7 +28,7 @@ func startSelfSigned(n *namespace, replicas int) []*server {
 		s := startServer(n, cluster.Plane.Kubeconfig, "--self-signed", "--namespace="+n.name, "--webhook-configuration="+n.name, "--service=localhost")
 		servers = append(servers, s)
 		hooks.WriteString(strings.NewReplacer("{name}", n.name, "{number}", string(rune('a'+i)),
-			"{url}", strings.Replace(s.mutate, "127.0.0.1", "localhost", 1)).Replace(testdata("self-signed-hook")))
+			"{url}", strings.Replace(s.webhook.URL+"/mutate", "127.0.0.1", "localhost", 1)).Replace(testdata("self-signed-hook")))
 	}
 	n.apply(hooks.String())
 	return servers
@@ -62,8 +62,7 @@ func (s *server) served(bundle []byte) []byte {
 	s.Helper()
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(bundle)
-	address := strings.TrimSuffix(strings.TrimPrefix(s.mutate, "https://"), "/mutate")
-	connection, err := tls.Dial("tcp", address, &tls.Config{RootCAs: roots, ServerName: "localhost"})
+	connection, err := tls.Dial("tcp", strings.TrimPrefix(s.webhook.URL, "https://"), &tls.Config{RootCAs: roots, ServerName: "localhost"})
 	if err != nil {
 		return nil
 	}
@@ -113,7 +112,7 @@ func stream(n *namespace, servers []*server) (stop func() (int, []string)) {
 			}
 			for i, s := range servers {
 				if err == nil && s.served(bundles[i]) == nil {
-					failures = append(failures, "the CA bundle does not verify the certificate of "+s.mutate)
+					failures = append(failures, "the CA bundle does not verify the certificate of "+s.webhook.URL)
 				}
 			}
 			if err := n.create(); err != nil {

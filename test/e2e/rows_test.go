@@ -9,7 +9,7 @@ import (
 
 const (
 	hpa = "HorizontalPodAutoscaler/web"
-	// The managers of the scale field, as wantManagers has them.
+	// The managers of the scale field, as fieldManagers has them.
 	byAutoscaler = "kube-controller-manager/Update/scale"
 	byClientSide = "kubectl-client-side-apply/Update"
 	byServerSide = "kubectl/Apply"
@@ -144,8 +144,8 @@ func TestRowsOfTheDecisionTableServerSide(t *testing.T) {
 			withoutForce(deployment("3", "app:1")), autoscales("7"),
 			did(func(n *namespace) {
 				r := n.run(deployment("3", "app:1"), "apply", "-f", "-", "--server-side")
-				if r.err == nil || !strings.Contains(r.stderr, `conflict with "kube-controller-manager"`) {
-					n.Errorf("want the API server's own conflict, got %v: %s", r.err, r.stderr)
+				if r.Err == nil || !strings.Contains(r.Stderr, `conflict with "kube-controller-manager"`) {
+					n.Errorf("want the API server's own conflict, got %v: %s", r.Err, r.Stderr)
 				}
 			}).replicas(7),
 		}},
@@ -211,8 +211,8 @@ func TestRow12(t *testing.T) {
 		"without an autoscaler":                  {steps: []step{applies(deployment("3", "app:1")).replicas(3)}},
 		"kubectl create, which is no apply": autoscaled(deleted, did(func(n *namespace) {
 			r := n.must(n.run(deployment("3", "app:1"), "create", "-f", "-", "-o", "jsonpath={.spec.replicas}"))
-			if r.stdout != "3" {
-				n.Errorf("kubectl create: got %s replicas, want 3", r.stdout)
+			if r.Stdout != "3" {
+				n.Errorf("kubectl create: got %s replicas, want 3", r.Stdout)
 			}
 		})),
 	})

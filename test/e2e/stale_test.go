@@ -70,8 +70,8 @@ func TestRow7DoesNotClearDeclaredFields(t *testing.T) {
 		return step{do: func(s stage) result {
 			s.Helper()
 			r := s.run(manifest, append(args, s.args...)...)
-			if r.err == nil || !strings.Contains(r.stderr, only) || len(r.warnings()) > 0 {
-				s.Errorf("want only the API server's error, got %v: %s", r.err, r.stderr)
+			if r.Err == nil || !strings.Contains(r.Stderr, only) || len(r.Warnings()) > 0 {
+				s.Errorf("want only the API server's error, got %v: %s", r.Err, r.Stderr)
 			}
 			return r
 		}}
@@ -99,8 +99,8 @@ func TestRow7WithoutAStoredWrite(t *testing.T) {
 	refused := step{do: func(s stage) result {
 		s.Helper()
 		r := s.run(strategy(onDelete), "apply", "-f", "-")
-		if r.err == nil || !strings.Contains(r.stderr, only) {
-			s.Errorf("want the API server's error, got %v: %s", r.err, r.stderr)
+		if r.Err == nil || !strings.Contains(r.Stderr, only) {
+			s.Errorf("want the API server's error, got %v: %s", r.Err, r.Stderr)
 		}
 		return r
 	}}
@@ -111,8 +111,8 @@ func TestRow7WithoutAStoredWrite(t *testing.T) {
 		s.Helper()
 		r := s.run(strategy(onDelete), append([]string{"diff", "-f", "-"}, s.args...)...)
 		for _, line := range []string{"-    rollingUpdate:\n", "-      partition: 0\n", "-    type: RollingUpdate\n", "+    type: OnDelete\n"} {
-			if !strings.Contains(r.stdout, line) {
-				s.Errorf("kubectl diff does not contain %q: %s%s", line, r.stdout, r.stderr)
+			if !strings.Contains(r.Stdout, line) {
+				s.Errorf("kubectl diff does not contain %q: %s%s", line, r.Stdout, r.Stderr)
 			}
 		}
 		return r

@@ -22,7 +22,7 @@ func (n *namespace) unchangedBy(what string, write func()) {
 			return
 		}
 		reported := !cmp.Equal(before.Object["status"], after.Object["status"]) || !cmp.Equal(reports(before), reports(after))
-		if try == 5 || !reported || !cmp.Equal(withoutReports(before), withoutReports(after)) {
+		if try == 5 || !reported || !cmp.Equal(withoutIdentity(before), withoutIdentity(after)) {
 			n.Errorf("%s changed the object (-before +after):\n%s", what, diff)
 			return
 		}
@@ -32,16 +32,6 @@ func (n *namespace) unchangedBy(what string, write func()) {
 // reports returns the managedFields entries of the status, which also contain times.
 func reports(o *unstructured.Unstructured) []metav1.ManagedFieldsEntry {
 	return slices.DeleteFunc(o.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource != "status" })
-}
-
-// withoutReports returns the object without what the Deployment controller writes with the status, the revision included.
-func withoutReports(o *unstructured.Unstructured) map[string]any {
-	o = o.DeepCopy()
-	o.SetManagedFields(slices.DeleteFunc(o.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool { return e.Subresource == "status" }))
-	unstructured.RemoveNestedField(o.Object, "metadata", "resourceVersion")
-	unstructured.RemoveNestedField(o.Object, "metadata", "annotations", "deployment.kubernetes.io/revision")
-	delete(o.Object, "status")
-	return o.Object
 }
 
 // settled waits until the controllers have stopped writing the status.

@@ -93,7 +93,7 @@ func TestTheUnionsThatTheAPIServerRefuses(t *testing.T) {
 				want := n.fresh(after, "web")
 				n.apply(before, s.args...)
 				r := n.run(after, append([]string{"apply", "-f", "-", "-o", "json"}, s.args...)...)
-				if r.err != nil {
+				if r.Err != nil {
 					n.wantRefused(r, s.says)
 					if side == "server-side" {
 						n.wantRefused(n.run(after, "apply", "-f", "-", "--server-side", "--force-conflicts"), s.says)
@@ -101,7 +101,7 @@ func TestTheUnionsThatTheAPIServerRefuses(t *testing.T) {
 					continue
 				}
 				says := ""
-				if paths := differences("", want, decoded(n, r.stdout).Object["spec"]); len(paths) > 0 {
+				if paths := differences("", want, decoded(n, r.Stdout).Object["spec"]); len(paths) > 0 {
 					says = keeps + strings.Join(paths, " ")
 				}
 				if says != s.says {
@@ -114,14 +114,14 @@ func TestTheUnionsThatTheAPIServerRefuses(t *testing.T) {
 
 func (n *namespace) wantRefused(r result, says string) {
 	n.Helper()
-	text, stderr := strings.TrimPrefix(strings.TrimPrefix(says, fixed), refused), r.stderr
+	text, stderr := strings.TrimPrefix(strings.TrimPrefix(says, fixed), refused), r.Stderr
 	stated := text != says
 	if !cluster.Plane.Since(34) { // errors contain values in the syntax of Go, later ones in JSON
 		value := regexp.MustCompile(`Invalid value: \S.*?: `)
 		text, stderr = value.ReplaceAllString(text, ""), value.ReplaceAllString(stderr, "")
 	}
-	if !stated || r.err == nil || !strings.Contains(stderr, text) {
-		n.Errorf("got error %v: %s, want %q", r.err, r.stderr, says)
+	if !stated || r.Err == nil || !strings.Contains(stderr, text) {
+		n.Errorf("got error %v: %s, want %q", r.Err, r.Stderr, says)
 	}
 }
 

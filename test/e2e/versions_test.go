@@ -38,8 +38,8 @@ func withGizmos(t *testing.T, stored string) gizmos {
 	n.kubectl("wait", "--for=condition=Established", "crd/gizmos."+c.group, "--timeout=60s")
 	probe := newNamespace(t, "enforce")
 	probe.eventually("gizmos can be applied in both versions", func() bool {
-		return probe.run(c.manifest("v1", "replicas=3"), "apply", "-f", "-").err == nil &&
-			probe.run(c.manifest("v2", "replicas=3"), "apply", "-f", "-", "--dry-run=server").err == nil
+		return probe.run(c.manifest("v1", "replicas=3"), "apply", "-f", "-").Err == nil &&
+			probe.run(c.manifest("v2", "replicas=3"), "apply", "-f", "-", "--dry-run=server").Err == nil
 	})
 	return c
 }
@@ -144,7 +144,7 @@ func (w way) autoscaled() step {
 		manifest := w.manifest("v2", "replicas=19", "note=probe") // an apply of replicas alone is not that of a manifest
 		s.eventually("handoff knows of the autoscaler", func() bool {
 			r := s.run(manifest, "apply", "--server-side", "--force-conflicts", "--field-manager=probe", "--dry-run=server", "-f", "-")
-			return strings.Contains(r.stderr, "HorizontalPodAutoscaler")
+			return strings.Contains(r.Stderr, "HorizontalPodAutoscaler")
 		})
 	})
 }

@@ -53,7 +53,7 @@ func (n *namespace) informed() {
 	n.must(n.run(strings.NewReplacer("minReplicas: 0", "minReplicas: 7", "name: web", "name: marker").Replace(testdata("elastic")), "create", "-f", "-"))
 	n.eventually("handoff knows of the last autoscaler", func() bool {
 		marker := strings.Replace(deployment("3", "app:1"), "name: web", "name: marker", 1)
-		return n.apply(marker, "--dry-run=server", "-o", "jsonpath={.spec.replicas}").stdout == "7"
+		return n.apply(marker, "--dry-run=server", "-o", "jsonpath={.spec.replicas}").Stdout == "7"
 	})
 }
 

@@ -62,7 +62,7 @@ func TestTestsThatSkipUnderTheRaceDetectorRunAlone(t *testing.T) {
 
 // make e2e-oldest and e2e-kind select tests by the beginnings of their names.
 func TestEveryTestOfTheOldestVersionExists(t *testing.T) {
-	tests := append(testsIn(t, "test/e2e"), testsIn(t, "test/manifests")...)
+	tests := slices.Concat(testsIn(t, "test/e2e"), testsIn(t, "test/sequences"), testsIn(t, "test/manifests"))
 	lists := regexp.MustCompile(`(?ms)^(?:DECISIONS|INSTALLED) := (.*?[^\\])$`).FindAllStringSubmatch(read(t, root+"/Makefile"), -1)
 	if len(lists) != 2 {
 		t.Fatalf("the Makefile has %d of the two lists", len(lists))

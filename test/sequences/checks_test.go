@@ -23,6 +23,7 @@ const (
 	checkKept     = "the entries of a kept field are those that it had, apart from the entry of the sender's own server-side apply"
 	checkRecord   = "last-applied is the same as without handoff, apart from the named fields and their parents"
 	checkRemoved  = "a field that a warning names as removed is removed"
+	checkMerged   = "an apply without handoff stores what threeway.Merge returns"
 )
 
 // finding is a violation of a check by a write.

@@ -2,7 +2,6 @@ package sequences_test
 
 import (
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -56,6 +55,9 @@ type choice struct {
 // null is the option null.
 type null struct{}
 
+// MarshalJSON implements json.Marshaler.
+func (null) MarshalJSON() ([]byte, error) { return []byte("null"), nil }
+
 // manifest is the chosen option of each non-empty choice.
 type manifest map[string]any
 
@@ -88,72 +90,63 @@ func (k *kind) ledger() ledger.Object {
 	return o
 }
 
-// scenario is a sequence of the grammar.
+// scenario is a sequence of the grammar: an apply, a change by each of some field managers, and other applies, each of them twice.
 type scenario struct {
-	Kind  string         `json:"kind"`
-	Verb  string         `json:"verb"`
-	By    string         `json:"by"`
-	First manifest       `json:"first"`
-	Sets  map[string]any `json:"sets"`
-	Then  manifest       `json:"then"`
+	Kind    string         `json:"kind"`
+	Verb    string         `json:"verb"`
+	By      []string       `json:"by"`
+	Kubectl bool           `json:"kubectl"`
+	In      string         `json:"in"`
+	Applied string         `json:"applied"`
+	First   manifest       `json:"first"`
+	Sets    map[string]any `json:"sets"`
+	Then    []manifest     `json:"then"`
+	// Refused reports whether the API server or a policy refuses what handoff keeps.
+	Refused bool `json:"refused"`
 }
 
-// script returns the steps of a scenario.
-func (c scenario) script(all []*kind) script {
-	w := step{verb: apply, by: clientSide}
-	if c.Verb == helmUpgrade {
-		w = step{verb: helmUpgrade, by: helm}
-	}
-	by := c.By
-	if by == "" {
-		by = "kubectl-patch"
-	}
+// scripts returns the steps of a scenario, for each field manager.
+func (c scenario) scripts(all []*kind) (scripts []script) {
 	kind := all[max(0, slices.IndexFunc(all, func(k *kind) bool { return k.Kind == c.Kind }))]
-	first, changed, then := w, step{verb: edit, by: by}, w
-	first.verb, first.saved, first.manifest, then.manifest = create, w.verb == apply, kind.completed(c.First), kind.completed(c.Then)
-	for at, value := range c.Sets {
-		changed.sets = append(changed.sets, setting{at: fullPlace.Replace(at), value: expanded(value)})
-	}
-	return script{kind: kind, steps: []step{first, changed, then}}
-}
-
-// asScenario returns the script as a scenario in JSON, which is YAML; "" if it is none: an apply, one edit and another apply.
-func (s script) asScenario() string {
-	if len(s.steps) != 3 || s.scaled || s.steps[0].verb != create || s.steps[1].verb != edit || !slices.Contains([]string{apply, helmUpgrade}, s.steps[2].verb) {
-		return ""
-	}
-	c := scenario{Kind: s.kind.Kind, Verb: s.steps[2].verb, By: s.steps[1].by, First: manifest{}, Sets: map[string]any{}, Then: manifest{}}
-	for _, set := range s.steps[1].sets {
-		if set.gone {
-			return ""
+	applied := func(m manifest) step {
+		if c.Verb == helmUpgrade {
+			return step{verb: helmUpgrade, by: helm, manifest: kind.completed(m), version: c.Applied}
 		}
-		c.Sets[set.at] = set.value
+		return step{verb: apply, by: clientSide, manifest: kind.completed(m), version: c.Applied}
 	}
-	for from, to := range map[*step]manifest{&s.steps[0]: c.First, &s.steps[2]: c.Then} {
-		for at, value := range from.manifest {
-			if value == (null{}) {
-				value = nil
-			}
-			to[at] = value
+	for _, by := range c.By {
+		first, changed := applied(c.First), step{verb: edit, by: by, version: c.In}
+		first.verb, first.saved = create, c.Verb == ""
+		for at, value := range c.Sets {
+			changed.sets = append(changed.sets, setting{at: fullPlace.Replace(at), value: expanded(value)})
 		}
+		if by == platform {
+			changed = step{verb: serverApply, by: platform, manifest: expandedAll(c.Sets), force: true}
+		}
+		s := script{kind: kind, kubectl: c.Kubectl, steps: []step{first, changed}}
+		for _, m := range c.Then {
+			s.steps = append(s.steps, applied(m), applied(m))
+		}
+		scripts = append(scripts, s)
 	}
-	text, err := json.Marshal(c)
-	if err != nil {
-		panic(err) // it has been decoded from JSON
-	}
-	return string(text)
+	return scripts
 }
 
 var fullPlace = strings.NewReplacer("$a", "spec/template/spec/containers/name=a", "$pod", "spec/template/spec")
 
 // completed returns a manifest with all required choices.
 func (k *kind) completed(m manifest) manifest {
-	all := manifest{}
+	all := expandedAll(m)
 	for _, s := range k.choices {
-		if s.required {
+		if _, has := all[s.at]; s.required && !has {
 			all[s.at] = s.options[0]
 		}
 	}
+	return all
+}
+
+func expandedAll(m manifest) manifest {
+	all := manifest{}
 	for at, value := range m {
 		if value == nil {
 			value = null{}
@@ -190,6 +183,11 @@ func readGrammar() ([]*kind, []scenario, map[string][]any) {
 		}
 		for _, rule := range k.Rules {
 			k.ruled = append(k.ruled, ledger.Pattern(rule))
+		}
+	}
+	for i := range all.Scenarios {
+		if all.Scenarios[i].By == nil {
+			all.Scenarios[i].By = []string{"kubectl-patch"}
 		}
 	}
 	for name, values := range all.Alternatives {
@@ -252,15 +250,16 @@ func (k *kind) object(w step, name, namespace string) map[string]any {
 	if w.by != platform {
 		maps.Copy(o, runtime.DeepCopyJSON(k.Base))
 	}
-	for _, s := range k.choices {
-		value, ok := w.manifest[s.at]
-		if !ok || w.by != platform && !k.allowed(s, w.manifest) {
+	for _, at := range slices.Sorted(maps.Keys(w.manifest)) { // scenarios have places that are no choices
+		i := slices.IndexFunc(k.choices, func(s choice) bool { return s.at == at })
+		if i >= 0 && w.by != platform && !k.allowed(k.choices[i], w.manifest) {
 			continue
 		}
+		value := w.manifest[at]
 		if _, isNull := value.(null); isNull {
 			value = nil
 		}
-		document.Set(o, place(s.at), runtime.DeepCopyJSONValue(value))
+		document.Set(o, place(at), runtime.DeepCopyJSONValue(value))
 	}
 	o["apiVersion"], o["kind"] = k.apiVersion(w.version), k.Kind
 	document.Set(o, fieldpath.MakePathOrDie("metadata", "name"), name)

@@ -2,7 +2,6 @@ package sequences_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -92,6 +91,10 @@ func (p *play) step(ctx context.Context, w step) (found []finding, err error) {
 	if err := p.align(ctx, p.twin); err != nil {
 		return nil, err
 	}
+	merged, err := p.twin.merged(ctx, w)
+	if err != nil {
+		return nil, err
+	}
 	for _, each := range []struct {
 		side *side
 		to   *stored
@@ -112,7 +115,7 @@ func (p *play) step(ctx context.Context, w step) (found []finding, err error) {
 	if o.decided, o.unlike, err = p.book(w, o); err != nil {
 		return nil, err
 	}
-	found = o.check()
+	found = append(o.check(), o.checkMerge(merged)...)
 	p.count.observed(p.kind, o)
 	if len(found) > 0 || p.opted.live == nil {
 		return found, nil
@@ -223,55 +226,25 @@ func (s script) shrunk(ctx context.Context, name, class string) script {
 	return s
 }
 
-// String returns a line for each step.
+// String returns a line for each step. Its places are those of the grammar.
 func (s script) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, with an HPA: %t, with kubectl: %t\n", s.kind.Kind, s.scaled, s.kubectl)
 	for _, w := range s.steps {
 		fmt.Fprintf(&b, "- %s by %s", w.verb, w.by)
-		for name, set := range map[string]bool{" --force-conflicts": w.force && w.verb == serverApply, " --save-config": w.saved && w.verb != create} {
-			if set {
-				b.WriteString(name)
-			}
-		}
 		if w.version != "" {
 			b.WriteString(" in " + w.version)
+		}
+		if w.manifest != nil {
+			fmt.Fprintf(&b, ", force %t, save %t: %s", w.force, w.saved, text(w.manifest))
 		}
 		if w.verb == scale {
 			fmt.Fprintf(&b, " to %d", w.replicas)
 		}
 		for _, set := range w.sets {
-			if set.gone {
-				fmt.Fprintf(&b, " remove %s", set.at)
-			} else {
-				fmt.Fprintf(&b, " %s=%s", set.at, text(set.value))
-			}
-		}
-		if w.manifest != nil {
-			b.WriteString(": " + s.declared(w))
+			fmt.Fprintf(&b, " %s=%s, removed %t;", set.at, text(set.value), set.gone)
 		}
 		b.WriteString("\n")
 	}
 	return b.String()
-}
-
-// declared returns what a manifest sets beside the base of the kind.
-func (s script) declared(w step) string {
-	k := *s.kind
-	k.Base = nil
-	o := k.object(w, "x", "x")
-	meta, _ := o["metadata"].(map[string]any)
-	delete(meta, "name")
-	delete(meta, "namespace")
-	for _, name := range []string{"apiVersion", "kind"} {
-		delete(o, name)
-	}
-	if len(meta) == 0 {
-		delete(o, "metadata")
-	}
-	raw, err := json.Marshal(o)
-	if err != nil {
-		return err.Error()
-	}
-	return short(string(raw))
 }

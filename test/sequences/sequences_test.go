@@ -5,43 +5,64 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
+
+// TestScenarios plays those of the grammar.
+func TestScenarios(t *testing.T) {
+	for i, c := range cluster.scenarios {
+		for j, s := range c.scripts(cluster.kinds) {
+			t.Run(fmt.Sprintf("%d by %s", i, c.By[j]), func(t *testing.T) {
+				t.Parallel()
+				counts := newCounts()
+				_, found, err := s.replay(t.Context(), fmt.Sprintf("c%d-%d", i, j), counts)
+				if err != nil {
+					t.Error(err)
+				}
+				for _, f := range found {
+					t.Errorf("## %s\n%s", f.class(), f.text)
+				}
+				if refused := counts.of["writes "+refusedKeep]; (refused > 0) != c.Refused {
+					t.Errorf("%d writes refused because of a keep", refused)
+				}
+				if refused := counts.of["writes "+refusedAnyway]; refused > 0 {
+					t.Errorf("%d writes refused without handoff, too: the scenario tests less than it seems", refused)
+				}
+				if t.Failed() {
+					t.Log(s)
+				}
+			})
+		}
+	}
+}
 
 // TestWritesDifferFromThoseWithoutHandoffOnlyInNamedFields plays generated sequences.
 func TestWritesDifferFromThoseWithoutHandoffOnlyInNamedFields(t *testing.T) {
-	all := readTotals(t)
-	seed, first := all.next(*seedFlag, *firstFlag)
-	t.Logf("seed %d: -sequences=%d -first=%d -seed=%d", seed, *sequencesFlag, first, seed)
-	run := &runner{seed: seed, first: first, counts: newCounts(), classes: map[string]*failure{}}
-	for i, c := range cluster.scenarios {
-		if s := c.script(cluster.kinds); *onlyFlag < 0 && (*kindFlag == "" || *kindFlag == s.kind.Kind) {
-			_, found, err := s.replay(t.Context(), fmt.Sprintf("c%d", i), run.counts)
-			if err != nil {
-				t.Errorf("scenario %d: %v\n%s", i, err, s)
-			}
-			for _, f := range found {
-				t.Errorf("## %s\n%s\n%s", f.class(), f.text, s)
-			}
-		}
+	seed := *seedFlag
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano() % 1_000_000)
 	}
+	t.Logf("seed %d: -sequences=%d -seed=%[1]d", seed, *sequencesFlag)
+	run := &runner{seed: seed, counts: newCounts(), classes: map[string]*failure{}}
 	run.all(t)
 	t.Log(run.counts)
 	for _, class := range slices.Sorted(maps.Keys(run.classes)) {
 		f := run.classes[class]
 		f.script = f.script.shrunk(t.Context(), fmt.Sprintf("s%d", f.index), class)
-		t.Errorf("## %s\n%s", class, f)
+		t.Errorf("## %s\n%d times, in %v; first -only=%d: %s\n%s", class, f.times, f.kinds, f.index, f.first.text, f.script)
 	}
 	if *onlyFlag < 0 && *kindFlag == "" && *sequencesFlag >= 24 {
 		run.counts.wantEnough(t)
 	}
 	wantNoFailOpen(t)
-	all.add(t, run)
 }
 
 // failure is a class of findings with the script of its first finding.
@@ -53,18 +74,9 @@ type failure struct {
 	script script
 }
 
-func (f *failure) String() string {
-	text := fmt.Sprintf("%d times, in %v; first -only=%d: %s\n%s", f.times, f.kinds, f.index, f.first.text, f.script)
-	if line := f.script.asScenario(); line != "" {
-		text += "as a scenario of testdata/grammar.yaml:\n- " + line + "\n"
-	}
-	return text
-}
-
 // runner plays sequences concurrently.
 type runner struct {
 	seed   uint64
-	first  int
 	counts *counts
 
 	mutex   sync.Mutex
@@ -88,7 +100,7 @@ func (r *runner) all(t *testing.T) {
 			}
 		})
 	}
-	for i := r.first; i < r.first+*sequencesFlag; i++ {
+	for i := range *sequencesFlag {
 		if *onlyFlag < 0 || *onlyFlag == i {
 			indexes <- i
 		}
@@ -134,6 +146,11 @@ type counts struct {
 	of    map[string]int
 }
 
+const (
+	refusedKeep   = "refused with a warning that names the kept field"
+	refusedAnyway = "refused also without handoff"
+)
+
 func newCounts() *counts { return &counts{of: map[string]int{}} }
 
 func (c *counts) observed(k *kind, o observation) {
@@ -142,9 +159,9 @@ func (c *counts) observed(k *kind, o observation) {
 	result := "accepted"
 	switch {
 	case o.answer.err != nil && o.twinErr != nil:
-		result = "refused also without handoff"
+		result = refusedAnyway
 	case o.answer.err != nil:
-		result = "refused with a warning that names the kept field"
+		result = refusedKeep
 		c.of["refused because of a keep: "+general(rule(o.answer.err))]++
 	case o.twinErr != nil:
 		result = "accepted because of a keep or a cleared default"
@@ -186,7 +203,7 @@ func (c *counts) wantEnough(t *testing.T) {
 		least(name, n/500)
 	}
 	least("kept", n/50)
-	if refused, all := c.of["writes refused also without handoff"], c.of["writes"]; refused > all/3 {
+	if refused, all := c.of["writes "+refusedAnyway], c.of["writes"]; refused > all/3 {
 		t.Errorf("%d of %d writes are refused without handoff: too many for a meaningful test", refused, all)
 	}
 }
@@ -204,13 +221,8 @@ func (c *counts) String() string {
 // wantNoFailOpen fails the test if the API server has failed open, because these writes were not tested.
 func wantNoFailOpen(t *testing.T) {
 	t.Helper()
-	metrics, err := exec.CommandContext(t.Context(), cluster.controlPlane.Kubectl, "get", "--raw", "/metrics").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(metrics)) {
-		if strings.HasPrefix(line, "apiserver_admission_webhook_fail_open_count{") {
-			t.Errorf("the API server failed open: %s", line)
-		}
+	metrics := process.Run(t.Context(), nil, "", cluster.controlPlane.Kubectl, "get", "--raw", "/metrics")
+	if failed := handofftest.Sum(metrics.Stdout, "apiserver_admission_webhook_fail_open_count", "ownership-handoff"); metrics.Err != nil || failed > 0 {
+		t.Errorf("the API server failed open for %v writes: %v", failed, metrics.Err)
 	}
 }

@@ -1,7 +1,6 @@
 package sequences_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	"github.com/ownership-handoff/handoff/test/document"
 	"github.com/ownership-handoff/handoff/test/ledger"
 	"github.com/ownership-handoff/handoff/test/objects"
@@ -103,7 +103,7 @@ type side struct {
 	kind      *kind
 	namespace string
 	name      string
-	// kubectl reports whether kubectl sends what it can send.
+	// kubectl reports whether kubectl applies.
 	kubectl bool
 	// live is nil before the object is created.
 	live *unstructured.Unstructured
@@ -270,9 +270,8 @@ func (s *side) patch(ctx context.Context, w step, format types.PatchType, conten
 	return cluster.client.Patch(ctx, s.empty(w.version), client.RawPatch(format, body), options...)
 }
 
-// command returns the arguments and the input of the kubectl command for a write, or nil.
+// command returns the arguments and the input of the kubectl command for an apply, or nil.
 func (s *side) command(w step, declared map[string]any) (args []string, input map[string]any) {
-	object := strings.ToLower(s.kind.Kind) + "/" + s.name
 	switch {
 	case w.version != "":
 		return nil, nil
@@ -282,46 +281,25 @@ func (s *side) command(w step, declared map[string]any) (args []string, input ma
 		return []string{"apply", "--server-side", "--force-conflicts", "--field-manager=" + w.by, "-f", "-"}, declared
 	case w.verb == serverApply:
 		return []string{"apply", "--server-side", "--field-manager=" + w.by, "-f", "-"}, declared
-	case w.verb == replace && !w.saved:
-		return []string{"replace", "-f", "-"}, declared
-	case w.verb == scale && w.by == kubectl:
-		return []string{"scale", object, fmt.Sprintf("--replicas=%d", w.replicas)}, nil
-	case w.verb == edit && len(w.sets) == 1:
-		verbs := map[string]string{"labels": "label", "annotations": "annotate"}
-		names := strings.Split(w.sets[0].at, "/")
-		if len(names) == 3 && names[0] == "metadata" {
-			name := strings.ReplaceAll(names[2], "~", "/")
-			change := fmt.Sprintf("%s=%v", name, w.sets[0].value)
-			if w.sets[0].gone {
-				change = name + "-"
-			}
-			return []string{verbs[names[1]], object, "--overwrite", change}, nil
-		}
 	}
 	return nil, nil
 }
 
 func (s *side) run(ctx context.Context, a *answer, args []string, input map[string]any) error {
-	cmd := exec.CommandContext(ctx, cluster.controlPlane.Kubectl, append([]string{"--namespace", s.namespace}, args...)...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
+	var manifest []byte
 	if input != nil {
-		manifest, err := json.Marshal(input)
-		if err != nil {
+		var err error
+		if manifest, err = json.Marshal(input); err != nil {
 			return err
 		}
-		cmd.Stdin = bytes.NewReader(manifest)
 	}
-	err := cmd.Run()
-	for line := range strings.Lines(stderr.String()) {
+	r := process.Run(ctx, nil, string(manifest), cluster.controlPlane.Kubectl, append([]string{"--namespace", s.namespace}, args...)...)
+	for line := range strings.Lines(r.Stderr) {
 		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "Warning: "); ok {
 			a.warnings = append(a.warnings, text)
 		}
 	}
-	if err != nil {
-		return fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, stderr.String())
-	}
-	return nil
+	return r.Err
 }
 
 // record adds the last-applied annotation to a manifest (util.GetModifiedConfiguration of k8s.io/kubectl).

@@ -8,7 +8,7 @@
 # reason of each skipped test.
 set -eu
 cd "$(dirname "$0")/../.."
-suites='./test/controlplane ./test/e2e ./test/apply ./test/plugin ./test/manifests ./webhook/cluster'
+suites='./test/controlplane ./test/e2e ./test/sequences ./test/plugin ./test/manifests ./webhook/cluster'
 
 # built prints the folder in which make builds a version: that of the newest one has no number.
 built() {
