@@ -50,56 +50,59 @@ func (e Explanation) sentence(all *fold) []string {
 
 // who returns who set a field last, how and when, and the scaler that owns the field if it did not set it.
 func (e Explanation) who(f *ownership.Field, it string) string {
-	setter, name, since, how, owner := f.Owner.Kind, f.Owner.By, f.Since, "", ""
+	owner, managers := f.Owner, e.Subject.Context.Managers
 	var last ownership.Entry
 	if len(f.Entries) > 0 {
 		last = f.Entries[0]
 	}
-	if kind, of, ok := strings.Cut(name, "/"); ok && setter == ownership.Autoscaler {
-		scaler := fmt.Sprintf("%s %#q", kind, of)
-		switch {
-		case e.Subject.Scaled != "" && isUnset(last):
-			return scaler + " owns " + it + ", and last scaled the object at " + e.Subject.Scaled
-		case isUnset(last):
-			return scaler + " owns " + it + ", and who set it last is not recorded"
-		case e.Subject.Context.Managers.IsApplier(last):
-			setter = ownership.Manifest
-		case e.Subject.Context.Managers.IsImperative(last):
-			setter = ownership.Imperative
-		case last.Subresource == "":
-			setter = ownership.Other
-		default:
-			return scaler + " set " + it + through(last, since)
-		}
-		name, since, owner = last.Manager, last.Time, ", but "+scaler+" owns "+it
-	}
-	by := fmt.Sprintf("%#q", name)
-	switch setter {
-	case ownership.Autoscaler:
-		by = "the autoscaler " + by
-	case ownership.Controller:
-		by = "the controller " + by
-		switch {
-		case f.Owner.Rule == ownership.ControllerFieldsAnnotation:
-			owner = ", and owns it by the annotation controller-fields"
-		case f.Owner.Rule != "":
-			owner = fmt.Sprintf(", and owns it by rule %#q", f.Owner.Rule)
-		}
-	case ownership.Imperative:
-		by, how = "a user", " with an imperative command ("+by+")"
-	case ownership.Other:
-		by += ", a manager that the configuration does not list,"
-	case ownership.Manifest:
-		if name != "" {
-			how = " (" + by + ")"
-		}
-		by = "the manifest"
-	case ownership.Unknown:
+	kind, name, isScaler := strings.Cut(owner.By, "/")
+	scaler := fmt.Sprintf("%s %#q", kind, name)
+	setter := ownership.Other
+	switch {
+	case owner.Kind == ownership.Unknown:
 		return "its manager is not recorded"
-	default:
+	case owner.Kind == ownership.Default:
 		return "the API server set " + it + " by default"
+	case owner.Kind != ownership.Autoscaler || !isScaler:
+		text := setBy(owner.Kind, owner.By, it) + through(last, f.Since)
+		switch {
+		case owner.Rule == ownership.ControllerFieldsAnnotation:
+			text += ", and owns it by the annotation controller-fields"
+		case owner.Rule != "":
+			text += fmt.Sprintf(", and owns it by rule %#q", owner.Rule)
+		}
+		return text
+	case e.Subject.Scaled != "" && isUnset(last):
+		return scaler + " owns " + it + ", and last scaled the object at " + e.Subject.Scaled
+	case isUnset(last):
+		return scaler + " owns " + it + ", and who set it last is not recorded"
+	case managers.IsApplier(last):
+		setter = ownership.Manifest
+	case managers.IsImperative(last):
+		setter = ownership.Imperative
+	case last.Subresource != "":
+		return scaler + " set " + it + through(last, f.Since)
 	}
-	return by + " set " + it + how + through(last, since) + owner
+	return setBy(setter, last.Manager, it) + through(last, last.Time) + ", but " + scaler + " owns " + it
+}
+
+// setBy returns that somebody set a field.
+func setBy(setter ownership.Owner, name, it string) string {
+	by := fmt.Sprintf("%#q", name)
+	switch {
+	case setter == ownership.Autoscaler:
+		return "the autoscaler " + by + " set " + it
+	case setter == ownership.Controller:
+		return "the controller " + by + " set " + it
+	case setter == ownership.Imperative:
+		return "a user set " + it + " with an imperative command (" + by + ")"
+	case setter == ownership.Other:
+		return by + ", a manager that the configuration does not list, set " + it
+	case name == "":
+		return "the manifest set " + it
+	default:
+		return "the manifest set " + it + " (" + by + ")"
+	}
 }
 
 // isUnset reports whether an entry does not show who set a field that a scaler owns.

@@ -42,7 +42,7 @@ func foldsOf(fields ownership.Fields, depth int) (folds []fold) {
 	isOthers := func(f ownership.Field) bool { return f.Owner != fields[0].Owner }
 	if len(fields) > 0 && !slices.ContainsFunc(fields, isOthers) {
 		path, last := fields[0].Path, fields[len(fields)-1].Path // in the order of the object
-		for shared := depth; ; shared++ {
+		for shared := min(depth, len(path)); ; shared++ {        // a managed field can be nested under a scalar
 			if !sameElement(path, last, shared) {
 				return []fold{{path[:shared], fields}}
 			}

@@ -66,7 +66,8 @@ func (r Reader) Survey(ctx context.Context, types ...string) (*Survey, error) {
 	if s.scalers, err = s.live.scalersIn(ctx, s.namespace); err != nil {
 		return nil, err
 	}
-	return s, s.chooseScalers(ctx)
+	err = s.chooseScalers(ctx)
+	return s, err
 }
 
 func (s *Survey) gap(text string) {
