@@ -86,7 +86,7 @@ func (e Explanation) who(f *ownership.Field, it string) string {
 	return setBy(setter, last.Manager, it) + through(last, last.Time) + ", but " + scaler + " owns " + it
 }
 
-// setBy returns that somebody set a field.
+// setBy returns which manager set a field.
 func setBy(setter ownership.Owner, name, it string) string {
 	by := fmt.Sprintf("%#q", name)
 	switch {
