@@ -186,11 +186,3 @@ func TestRulesAndAnnotationsMakeControllersOwners(t *testing.T) {
 		})
 	}
 }
-
-func TestEventsAreOptional(t *testing.T) {
-	s := newServer(t, enforced())
-	s.Events = nil
-	if response := s.answer(t, update(csa, scaledBy7(), applied3()).body()); response.Patch == nil {
-		t.Errorf("a patch is expected, got %q", response.Warnings)
-	}
-}

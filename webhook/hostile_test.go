@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/race"
@@ -296,8 +297,8 @@ var hostilities = map[string]func(*hostile) bool{
 		x.entry("my-operator", "Update", ofContainer(`{"f:resources":{}}`), "other")
 		return x.rule(ownership.Rule{Selector: brokenSelector{}}, 1, ".spec.template.spec.containers[*].resources")
 	},
-	"an Event recorder that panics": func(x *hostile) bool {
-		x.Events = panickingRecorder{}
+	"no Event recorder, or one that panics": func(x *hostile) bool {
+		x.Events = pick(x.random, []events.EventRecorder{nil, panickingRecorder{}})
 		return true
 	},
 	"a stale default that contradicts": func(x *hostile) bool {

@@ -1,13 +1,11 @@
 package merge_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
-
 	"github.com/ownership-handoff/handoff/merge"
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // TestAWriteThatOnlyTakesOverEntriesIsNotModified has writes that change nothing but managedFields and the last-applied configuration,
@@ -42,17 +40,30 @@ func TestAWriteThatOnlyTakesOverEntriesIsNotModified(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			is := `{"image":"a","replicas":7}`
-			live, _ := parsed(t, stored{lastApplied: manifestNone, spec: is, entries: append(c.live, hpaEntry())}.text())
-			incoming, _ := parsed(t, stored{lastApplied: manifest7, spec: is, entries: append(c.incoming, hpaEntry())}.text())
-			outcome, err := merge.Decider{Cluster: exampleCluster{}, Managers: managers}.Decide(ownership.Write{
-				Kind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Name: "web", FieldManager: c.by, Live: live, Incoming: incoming,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			live := stored{lastApplied: manifestNone, spec: is, entries: append(c.live, hpaEntry())}
+			incoming := stored{lastApplied: manifest7, spec: is, entries: append(c.incoming, hpaEntry())}
+			outcome := decide(t, c.by, live, incoming, nil)
 			if modified := len(outcome.Operations) > 0; modified != c.modified {
 				t.Errorf("want modified %t, got %s", c.modified, operationsOf(t, outcome.Operations))
 			}
 		})
+	}
+}
+
+// TestReplicasAreKeptIfOtherDecisionsPanic lets the decisions on other fields panic, by the first step that they count.
+func TestReplicasAreKeptIfOtherDecisionsPanic(t *testing.T) {
+	live := stored{lastApplied: manifestNone, spec: `{"image":"a","replicas":7}`, entries: []string{csaEntry(early, image), hpaEntry()}}
+	incoming := stored{lastApplied: manifest3, spec: `{"image":"a","replicas":3}`, entries: []string{csaEntry(late, image, count)}}
+	outcome := decide(t, csa, live, incoming, func(steps int) bool {
+		if steps > 0 {
+			panic("out of order")
+		}
+		return true
+	})
+	if !errors.Is(outcome.Skipped, merge.ErrPanic) {
+		t.Errorf("want the other fields skipped because of a panic, got %v", outcome.Skipped)
+	}
+	if len(outcome.Changes) != 1 || outcome.Changes[0].Decision.Row != 1 || len(outcome.Operations) == 0 {
+		t.Errorf("want the replicas kept, got %+v, %s", outcome.Changes, operationsOf(t, outcome.Operations))
 	}
 }
