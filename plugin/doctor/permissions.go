@@ -59,25 +59,20 @@ func (d *diagnosis) checkPermissions(ctx context.Context) {
 
 // ofManifests returns the permissions in the manifests that this installation uses, without those for scalers.
 func (d *diagnosis) ofManifests() (all []authorizationv1.ResourceAttributes) {
-	names := map[string]string{"mutatingwebhookconfigurations": d.configuration.Name, "secrets": d.secretName()} // of this installation
 	folders := []string{manifests.Base, manifests.SelfSigned}
 	if !d.selfSigned() {
 		folders = folders[:1]
 	}
 	for _, folder := range folders {
 		for _, kind := range []string{"ClusterRole", "Role"} { // with rules of the same form
-			namespace := map[string]string{"Role": d.namespace}[kind]
 			roles, err := manifests.Objects[rbacv1.ClusterRole](folder, kind)
 			if err != nil {
 				d.check.gap("%v", err)
 			}
+			namespace := map[string]string{"Role": d.namespace}[kind]
 			for _, role := range roles {
-				for _, rule := range role.Rules { // each names one group and one resource
-					of := authorizationv1.ResourceAttributes{Namespace: namespace, Group: rule.APIGroups[0], Resource: rule.Resources[0]}
-					if len(rule.ResourceNames) > 0 {
-						of.Name = cmp.Or(names[of.Resource], rule.ResourceNames[0])
-					}
-					all = append(all, d.used(of, rule.Verbs)...)
+				for _, rule := range role.Rules {
+					all = append(all, d.used(namespace, rule)...)
 				}
 			}
 		}
@@ -85,15 +80,18 @@ func (d *diagnosis) ofManifests() (all []authorizationv1.ResourceAttributes) {
 	return all
 }
 
-// used returns the permission for each verb that this installation uses.
-func (d *diagnosis) used(of authorizationv1.ResourceAttributes, verbs []string) (all []authorizationv1.ResourceAttributes) {
-	isScaler := slices.ContainsFunc(scale.Kinds(), func(k scale.Kind) bool { return k.GroupKind.Group == of.Group })
-	if isScaler || d.resources != nil && len(d.versionsOf(schema.GroupResource{Group: of.Group, Resource: of.Resource})) == 0 {
-		return nil
+// used returns the permissions of a rule that this installation uses. In the manifests, a rule names one group and one resource.
+func (d *diagnosis) used(namespace string, rule rbacv1.PolicyRule) (all []authorizationv1.ResourceAttributes) {
+	names := map[string]string{"mutatingwebhookconfigurations": d.configuration.Name, "secrets": d.secretName()} // of this installation
+	of := authorizationv1.ResourceAttributes{Namespace: namespace, Group: rule.APIGroups[0], Resource: rule.Resources[0]}
+	if len(rule.ResourceNames) > 0 {
+		of.Name = cmp.Or(names[of.Resource], rule.ResourceNames[0])
 	}
-	for _, of.Verb = range verbs {
+	isScaler := slices.ContainsFunc(scale.Kinds(), func(k scale.Kind) bool { return k.GroupKind.Group == of.Group })
+	for _, of.Verb = range rule.Verbs {
 		// The webhook writes namespaces only for the label by which the API server selects them.
-		if of.Resource != "namespaces" || of.Verb == "list" || of.Verb == "watch" || d.in.FollowsLabel() {
+		isRead := of.Verb == "list" || of.Verb == "watch"
+		if !isScaler && (of.Resource != "namespaces" || isRead || d.in.FollowsLabel()) {
 			all = append(all, of)
 		}
 	}
