@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -162,23 +163,20 @@ func explainAll(
 func (s *shared) writeExplanations(all []explain.Explanation, chosen func(ownership.Owner) bool, sentences bool) (err error) {
 	out := s.env.IOStreams.Out
 	for i, explained := range all {
-		if i > 0 && !sentences {
-			err = table.Lines(out, "")
-		}
 		prefix := ""
 		if len(all) > 1 {
 			prefix = explained.Subject.Title() + ": "
 		}
 		switch {
 		case err != nil:
+			return err
 		case sentences:
 			err = explained.Sentences(out, prefix, chosen)
+		case i > 0:
+			err = errors.Join(table.Lines(out, ""), explained.Tree(out, s.env.Now(), chosen))
 		default:
 			err = explained.Tree(out, s.env.Now(), chosen)
 		}
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	return err
 }
