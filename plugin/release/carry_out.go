@@ -44,7 +44,8 @@ func (p Plan) CarryOut(ctx context.Context, client dynamic.ResourceInterface, dr
 		return nil, err
 	}
 	after := &unstructured.Unstructured{}
-	return after, after.UnmarshalJSON(text)
+	err = after.UnmarshalJSON(text)
+	return after, err
 }
 
 // settled returns the annotation to the managers that had it in managedFields. If that fails, releasing the same fields again completes
