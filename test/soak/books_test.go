@@ -38,7 +38,7 @@ type totals struct {
 	Reasons             map[string]int
 	Violations          []string
 	byFault             map[string]*faultTotals
-	took                map[string][]time.Duration // of applies in an API server, by "calm" or "fault"
+	answers             map[string][]answer // to applies, by "calm" or "fault"
 }
 
 // faultTotals are what the books count while a fault lasts, until the cluster has recovered.
@@ -79,7 +79,7 @@ func newLedger(w *workload) ledger.Object {
 func newBooks(faults *history) *books {
 	return &books{
 		faults: faults, reader: ledger.NewReader(), workloads: map[string]*workload{}, intents: map[string]intent{}, skipped: map[string]string{}, objects: map[string]state{}, timedOut: map[string]bool{},
-		totals: totals{Reasons: map[string]int{}, byFault: map[string]*faultTotals{}, took: map[string][]time.Duration{}},
+		totals: totals{Reasons: map[string]int{}, byFault: map[string]*faultTotals{}, answers: map[string][]answer{}},
 	}
 }
 
@@ -452,7 +452,8 @@ func (b *books) time(j judgment) {
 	if len(j.active) == 0 {
 		phase = "calm"
 	}
-	b.took[phase] = append(b.took[phase], j.write.StageTimestamp.Sub(j.write.RequestReceivedTimestamp.Time))
+	at := j.write.RequestReceivedTimestamp.Time
+	b.answers[phase] = append(b.answers[phase], answer{at, j.write.StageTimestamp.Sub(at)})
 }
 
 func (j judgment) String() string {

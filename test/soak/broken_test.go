@@ -78,7 +78,7 @@ func (b *books) has(text string) bool {
 
 // build builds the webhook with pairs of texts replaced in a source file, each of which it contains once, and returns the binary's
 // path. The sources stay as they are.
-func (s *stage) build(file string, pairs []string) string {
+func (s *stage) build(file string, pairs []string, flags ...string) string {
 	s.Helper()
 	root, err := controlplane.Root()
 	s.must(err)
@@ -96,7 +96,8 @@ func (s *stage) build(file string, pairs []string) string {
 	content, err := json.Marshal(map[string]map[string]string{"Replace": {file: replaced}})
 	s.must(err)
 	s.must(os.WriteFile(overlay, content, 0o600))
-	output, err := exec.CommandContext(s.Context(), "go", "build", "-C", root, "-overlay", overlay, "-o", binary, "./cmd/handoff-webhook").CombinedOutput()
+	args := slices.Concat([]string{"build", "-C", root, "-overlay", overlay, "-o", binary}, flags, []string{"./cmd/handoff-webhook"})
+	output, err := exec.CommandContext(s.Context(), "go", args...).CombinedOutput()
 	if err != nil {
 		s.Fatalf("go build: %v\n%s", err, output)
 	}

@@ -41,6 +41,8 @@ type stage struct {
 	log     *auditLog
 	issuing sync.Mutex // a certificate
 	probers []*prober
+
+	other string // a build of the webhook with another version
 }
 
 // wait waits for a time, or until the context ends.
@@ -136,12 +138,14 @@ func catalog() []*fault {
 		{"a webhook pod killed", undecidedWrites, during(pods(one, signals(syscall.SIGKILL)), pods(one, start))},
 		{"all webhook pods killed", undecidedWrites, during(pods(all, signals(syscall.SIGKILL)), pods(all, start))},
 		{"a webhook pod suspended", undecidedWrites, during(pods(one, signals(syscall.SIGSTOP)), pods(one, signals(syscall.SIGCONT)))},
+		{"a webhook pod out of memory", undecidedWrites, during(exhaustMemory, pods(one, start))},
 		{"all webhook pods slow", 0, again(100*time.Millisecond, slow)},
 		{"webhook pods replaced in a loop", 0, again(0, replacePods)},
 		{"a webhook pod's API server unreachable", 0, during(pods(one, ways(func(p *pod) { p.api.Refuse(http.StatusServiceUnavailable) })), pods(one, pass))},
 		{"all webhook pods' watches cut", undecidedWrites, during(pods(all, ways(func(p *pod) { p.api.CutWatches() })), pods(all, pass))},
 		{"all webhook pods' watches silent", undecidedWrites, during(pods(all, ways(func(p *pod) { p.api.SilenceWatches() })), pods(all, pass))},
 		{"all webhook pods' watches without bookmarks", 0, during(pods(all, ways(func(p *pod) { p.api.WithholdBookmarks() })), pods(all, pass))},
+		{"webhook upgraded and downgraded", 0, again(0, upgradePods)},
 		{"certificate swapped", 0, again(2*time.Second, swapCertificate)},
 		{"certificate expired", undecidedWrites, during(mountCertificate(2*time.Second), swapCertificate)},
 		{"certificate half-written", 0, during(writeHalfCertificate, swapCertificate)},
@@ -161,9 +165,6 @@ func catalog() []*fault {
 		})},
 		{"guard switched in a loop", unknownGuard, switchGuard},
 		{"controller managers killed", 0, again(5*time.Second, killControllers)},
-	}
-	if *otherFlag != "" {
-		found = append(found, &fault{"webhook upgraded and downgraded", 0, again(0, upgradePods)})
 	}
 	if *otherAPIServerFlag != "" {
 		found = append(found, &fault{"an API server upgraded and downgraded", noAPI | undecidedWrites, during(runAPIServer(*otherAPIServerFlag), runAPIServer(""))})
@@ -189,34 +190,6 @@ func replacePods(ctx context.Context, s *stage) error {
 		wait(ctx, 2*time.Second) // the Service notices
 	}
 	return nil
-}
-
-// upgradePods replaces all pods by those of another version, one by one, and back.
-func upgradePods(ctx context.Context, s *stage) error {
-	for _, binary := range []string{*otherFlag, ""} {
-		for _, p := range s.pods {
-			if err := p.become(ctx, binary); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// runAPIServer replaces an API server by one of another version; "" for the one that the soak has started.
-func runAPIServer(binary string) func(context.Context, *stage) error {
-	return func(ctx context.Context, s *stage) error {
-		server := *s.apis[1]
-		if binary != "" {
-			server.Command = append([]string{binary}, server.Command[1:]...)
-		}
-		if err := s.apis[1].kill(); err != nil {
-			return err
-		}
-		err := server.restart(ctx)
-		s.apis[1].PID = server.PID
-		return err
-	}
 }
 
 // swapCertificate renews the certificate.

@@ -107,7 +107,7 @@ func (p *pod) replace(ctx context.Context) error {
 	hook := p.hook
 	p.gone = true // a pod that is deleted leaves the endpoints before its process receives SIGTERM
 	p.mutex.Unlock()
-	if err := hook.Stop(); err != nil {
+	if err := hook.Stop(); err != nil && !outOfMemory(hook) {
 		return err
 	}
 	return p.start(ctx)

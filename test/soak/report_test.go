@@ -1,6 +1,7 @@
 package soak_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -15,14 +16,36 @@ import (
 
 // report is the result of a soak.
 type report struct {
+	Machine  string
+	Duration string
 	totals
 
-	machine  string
+	Faults   []faultReport
+	Calm     faultTotals
+	Pods     []podReport
+	Times    map[string]string // p50 and p99 of an apply in an API server
+	FailOpen map[string]float64
+	Timeline []period
+
 	books    *books
 	started  time.Time
-	recovery map[string][]time.Duration // after each time that faults were played, by their name
-	samples  map[string][]sample        // of each process
-	failOpen map[string]float64
+	recovery map[string][]time.Duration
+	samples  map[string][]sample
+}
+
+// faultReport is a row of the table of faults.
+type faultReport struct {
+	Name     string
+	Played   int
+	Recovery string // the longest
+	faultTotals
+}
+
+// podReport says how much a process of the webhook has used.
+type podReport struct {
+	Name                              string
+	Seconds, Megabytes, Goroutines    float64
+	MegabytesAnHour, GoroutinesAnHour float64
 }
 
 // sample is what a pod reports about itself.
@@ -38,8 +61,16 @@ func (b *books) note(format string, args ...any) {
 	b.violate(format, args...)
 }
 
+func (r *report) recovered(f faults, after time.Duration) {
+	if r.recovery == nil {
+		r.recovery = map[string][]time.Duration{}
+	}
+	r.recovery[f.name()] = append(r.recovery[f.name()], after)
+}
+
 // sample reads the metrics of the pods until the context ends.
 func (r *report) sample(ctx context.Context, m *machine) {
+	r.samples, r.FailOpen = map[string][]sample{}, map[string]float64{}
 	failures := map[string]float64{}
 	for ; ctx.Err() == nil; wait(ctx, 2*time.Second) {
 		for i, p := range m.pods {
@@ -57,7 +88,7 @@ func (r *report) sample(ctx context.Context, m *machine) {
 			})
 			for metric, value := range read {
 				if reason, ok := strings.CutPrefix(metric, "handoff_failed_open_total"); ok {
-					r.failOpen[reason] += value - failures[name+reason]
+					r.FailOpen[reason] += value - failures[name+reason]
 					failures[name+reason] = value
 				}
 			}
@@ -81,21 +112,51 @@ func metricsOf(text string) map[string]float64 {
 func (r *report) close() {
 	r.books.mutex.Lock()
 	defer r.books.mutex.Unlock()
-	r.totals = r.books.totals
+	r.totals, r.Duration = r.books.totals, time.Since(r.started).Round(time.Second).String()
+	for _, name := range slices.Sorted(maps.Keys(r.recovery)) {
+		f := faultReport{Name: name, Played: len(r.recovery[name]), Recovery: fmt.Sprintf("%.1f s", slices.Max(r.recovery[name]).Seconds())}
+		if t := r.byFault[name]; t != nil {
+			f.faultTotals = *t
+		}
+		r.Faults = append(r.Faults, f)
+	}
+	if t := r.byFault["calm"]; t != nil {
+		r.Calm = *t
+	}
 	if r.Unanswered > r.Applies/50 {
 		r.Violations = append(r.Violations, fmt.Sprintf("%d of %d applies were not answered, without a fault", r.Unanswered, r.Applies))
 	}
+	r.Times = map[string]string{}
+	for phase, answers := range r.answers {
+		var times []time.Duration
+		for _, a := range answers {
+			times = append(times, a.took)
+		}
+		r.Times[phase] = fmt.Sprintf("p50 %d ms, p99 %d ms", table.Percentile(times, 50).Milliseconds(), table.Percentile(times, 99).Milliseconds())
+	}
+	r.Timeline = r.timeline(time.Since(r.started))
+	for name, samples := range r.samples {
+		r.Pods = append(r.Pods, podReportOf(name, samples))
+	}
+	slices.SortFunc(r.Pods, func(a, b podReport) int { return cmp.Compare(b.Seconds, a.Seconds) })
+}
+
+func podReportOf(name string, samples []sample) podReport {
+	last := samples[len(samples)-1]
+	p := podReport{Name: name, Seconds: last.at.Sub(samples[0].at).Seconds(), Megabytes: last.megabytes, Goroutines: last.goroutines}
+	if p.Seconds >= leastSlope.Seconds() {
+		second := samples[len(samples)/2:] // the first minutes fill caches
+		p.MegabytesAnHour = slope(second, func(s sample) float64 { return s.megabytes })
+		p.GoroutinesAnHour = slope(second, func(s sample) float64 { return s.goroutines })
+	}
+	return p
 }
 
 // leastSlope is how long a process must have run for a slope that means something.
 const leastSlope = 4 * time.Minute
 
-// slope returns the growth per hour in the second half of the samples, by least squares: the first minutes fill caches.
+// slope returns the growth per hour, by least squares.
 func slope(samples []sample, value func(sample) float64) float64 {
-	if samples[len(samples)-1].at.Sub(samples[0].at) < leastSlope {
-		return 0
-	}
-	samples = samples[len(samples)/2:]
 	var x, y, xx, xy float64
 	for _, s := range samples {
 		hours := s.at.Sub(samples[0].at).Hours()
@@ -110,36 +171,33 @@ func slope(samples []sample, value func(sample) float64) float64 {
 
 // print prints the report as Markdown.
 func (r *report) print(w io.Writer) {
-	fmt.Fprintf(w, "\n%s, %s\n\n", r.machine, time.Since(r.started).Round(time.Second))
+	fmt.Fprintf(w, "\n%s, %s\n\n", r.Machine, r.Duration)
 	fmt.Fprintf(w, "%d writes, %d of them applies, %d kept, %d lost (%d behind the guard), %d refused in handoff's name, %d undecided (%d without a fault)\n",
 		r.Writes, r.Applies, r.Kept, r.Lost, r.LostBehindGuard, r.Refused, r.Undecided, r.Unanswered)
 	fmt.Fprintf(w, "%d writes without a line in the audit log; %d requests that no API server answered\n", r.Unseen, r.Unavailable)
-	for _, phase := range slices.Sorted(maps.Keys(r.took)) {
-		times := r.took[phase]
-		fmt.Fprintf(w, "an apply in the API server, %s: p50 %d ms, p99 %d ms\n", phase,
-			table.Percentile(times, 50).Milliseconds(), table.Percentile(times, 99).Milliseconds())
+	for _, phase := range slices.Sorted(maps.Keys(r.Times)) {
+		fmt.Fprintf(w, "an apply in the API server, %s: %s\n", phase, r.Times[phase])
 	}
 	for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
 		fmt.Fprintf(w, "%6d %s\n", r.Reasons[reason], reason)
 	}
-	for reason, count := range r.failOpen {
+	for reason, count := range r.FailOpen {
 		if count > 0 {
 			fmt.Fprintf(w, "%6.0f failed open in the webhook %s\n", count, reason)
 		}
 	}
 	fmt.Fprintf(w, "\n| fault | played | applies | kept | undecided | lost | refused or unanswered | recovery |\n|---|---|---|---|---|---|---|---|\n")
-	for _, name := range slices.Sorted(maps.Keys(r.byFault)) {
-		t, recovery := r.byFault[name], slices.Max(append(r.recovery[name], 0))
-		fmt.Fprintf(w, "| %s | %d | %d | %d | %d | %d | %d | %.1f s |\n",
-			name, len(r.recovery[name]), t.Applies, t.Kept, t.Undecided, t.Lost, t.Unavailable, recovery.Seconds())
+	row := func(name, played string, t faultTotals, recovery string) {
+		fmt.Fprintf(w, "| %s | %s | %d | %d | %d | %d | %d | %s |\n", name, played, t.Applies, t.Kept, t.Undecided, t.Lost, t.Unavailable, recovery)
+	}
+	row("calm", "", r.Calm, "")
+	for _, f := range r.Faults {
+		row(f.Name, strconv.Itoa(f.Played), f.faultTotals, f.Recovery)
 	}
 	fmt.Fprintf(w, "\n| process | seconds | MiB | MiB an hour | goroutines | goroutines an hour |\n|---|---|---|---|---|---|\n")
-	for _, name := range slices.Sorted(maps.Keys(r.samples)) {
-		all := r.samples[name]
-		last := all[len(all)-1]
-		fmt.Fprintf(w, "| %s | %.0f | %.1f | %+.1f | %.0f | %+.1f |\n", name, last.at.Sub(all[0].at).Seconds(),
-			last.megabytes, slope(all, func(s sample) float64 { return s.megabytes }),
-			last.goroutines, slope(all, func(s sample) float64 { return s.goroutines }))
+	for _, p := range r.Pods[:min(6, len(r.Pods))] {
+		fmt.Fprintf(w, "| %s | %.0f | %.1f | %+.1f | %.0f | %+.1f |\n", p.Name, p.Seconds, p.Megabytes, p.MegabytesAnHour, p.Goroutines, p.GoroutinesAnHour)
 	}
+	drawTimeline(w, r.Timeline)
 	fmt.Fprintf(w, "\n%d violations\n", len(r.Violations))
 }

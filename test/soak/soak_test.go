@@ -28,7 +28,7 @@ var (
 	faultsFlag         = flag.String("faults", "", "play only faults whose name contains one of these texts, separated by commas")
 	brokenFlag         = flag.Int("broken", 2, "number of broken builds that the books must find, if -duration is 0")
 	webhookFlag        = flag.String("webhook", "", "the webhook's binary (default bin/handoff-webhook)")
-	otherFlag          = flag.String("other", "", "another version of the webhook, for the upgrade")
+	otherFlag          = flag.String("other", "", "another version of the webhook, for the upgrade (default this one with another version number)")
 	otherAPIServerFlag = flag.String("other-apiserver", "", "a kube-apiserver of another version, for the upgrade of one of the two")
 )
 
@@ -37,6 +37,7 @@ const ciFaults = "a webhook pod killed,certificate swapped,configuration reloade
 
 func TestSoak(t *testing.T) {
 	s, all := newStage(t), chosen()
+	s.prepare(all)
 	r := s.play(func(ctx context.Context, r *report) { s.playFaults(ctx, r, all) })
 	r.print(os.Stderr)
 	for _, v := range r.Violations {
@@ -87,10 +88,7 @@ func (s *stage) play(act func(context.Context, *report)) *report {
 		b.know(w)
 	}
 	s.traffic.books.Store(b)
-	r := &report{
-		machine: s.describe(), books: b, started: time.Now(), recovery: map[string][]time.Duration{}, samples: map[string][]sample{},
-		failOpen: map[string]float64{},
-	}
+	r := &report{Machine: s.describe(), books: b, started: time.Now()}
 	ctx, stop := context.WithCancel(s.Context())
 	defer stop()
 	var all sync.WaitGroup
@@ -165,7 +163,7 @@ func (s *stage) playTogether(ctx context.Context, r *report, together faults) {
 		r.books.note("%s: not recovered after %v", together.name(), patience)
 	}
 	took := max(0, at.Sub(repaired))
-	r.recovery[together.name()] = append(r.recovery[together.name()], took)
+	r.recovered(together, took)
 	fmt.Fprintf(os.Stderr, "soak: %s %s: recovered after %.1f s\n", time.Now().Format(time.TimeOnly), together.name(), took.Seconds())
 	wait(ctx, *calmFlag)
 }

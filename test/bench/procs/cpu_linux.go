@@ -17,3 +17,11 @@ func CPU(pid int) (time.Duration, error) {
 	}
 	return time.Duration(now.Nano()), nil
 }
+
+// LimitMemory limits the data of a process, which can be less than it has: from then on, it gets no more.
+func LimitMemory(pid int, limit uint64) error {
+	if err := unix.Prlimit(pid, unix.RLIMIT_DATA, &unix.Rlimit{Cur: limit, Max: limit}, nil); err != nil {
+		return fmt.Errorf("limiting the memory of process %d: %w", pid, err)
+	}
+	return nil
+}
