@@ -3,8 +3,6 @@ package e2e_test
 import (
 	"context"
 	"encoding/base64"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
 
@@ -97,7 +94,11 @@ func aggregatedRole() outside {
 func injector(patch string) func(*namespace, outside) {
 	return func(n *namespace, o outside) {
 		n.Helper()
-		raw := strings.ReplaceAll(patch, "CA", newCA(n.T))
+		ca, _, err := cert.GenerateSelfSignedCertKey("server", nil, nil)
+		if err != nil {
+			n.Fatal(err)
+		}
+		raw := strings.ReplaceAll(patch, "CA", base64.StdEncoding.EncodeToString(ca))
 		object := &unstructured.Unstructured{}
 		if err := object.UnmarshalJSON([]byte(raw)); err != nil {
 			n.Fatal(err)
@@ -120,45 +121,6 @@ func TestObjectsOutsideNamespaces(t *testing.T) {
 			})
 		}
 	}
-}
-
-// injectorVariable is the path of bin/certmanager, without which its test is skipped.
-const injectorVariable = "E2E_CERTMANAGER"
-
-// TestTheInjectorsBundlesAreKept plays the same with cert-manager's cainjector, which injects the CA of a Secret.
-func TestTheInjectorsBundlesAreKept(t *testing.T) {
-	binary := os.Getenv(injectorVariable)
-	if binary == "" {
-		t.Skip(injectorVariable + " is not set; run make e2e-clients")
-	}
-	n := newNamespace(t, "")
-	n.kubectl("apply", "--server-side", "-f", binary+"-crds.yaml")
-	n.eventually("the API server serves cert-manager's kinds", func() bool { return n.run("", "get", "certificates,issuers").Err == nil })
-	injector, err := process.Start(filepath.Join(cluster.Plane.Dir, "certmanager.log"), binary, "--kubeconfig="+cluster.Plane.Kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = injector.Stop(5 * time.Second) })
-	for _, o := range []outside{definition(), aggregatedAPI()} {
-		o.manifest = strings.Replace(o.manifest, "annotations: {", "annotations: {cert-manager.io/inject-ca-from-secret: "+n.name+"/ca, ", 1)
-		o.controller = func(n *namespace, o outside) {
-			ca := newCA(t)
-			n.apply(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"ca","annotations":{"cert-manager.io/allow-direct-injection":"true"}},"data":{"ca.crt":"` + ca + `"}}`)
-			n.eventually("the injector writes the CA", func() bool { return o.value(n) == ca }) // after an earlier one, which it restores
-		}
-		for side, args := range map[string][]string{"client": nil, "server": serverSide()} {
-			o.in(n.name+"."+side+".example.com").play(n, args)
-		}
-	}
-}
-
-func newCA(t *testing.T) (encoded string) {
-	t.Helper()
-	ca, _, err := cert.GenerateSelfSignedCertKey("server", nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return base64.StdEncoding.EncodeToString(ca)
 }
 
 // in returns the object in a group.

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
@@ -46,12 +45,10 @@ func TestScenarios(t *testing.T) {
 
 // TestWritesDifferFromThoseWithoutHandoffOnlyInNamedFields plays generated sequences.
 func TestWritesDifferFromThoseWithoutHandoffOnlyInNamedFields(t *testing.T) {
-	seed := *seedFlag
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano() % 1_000_000)
-	}
-	t.Logf("seed %d: -sequences=%d -seed=%[1]d", seed, *sequencesFlag)
-	run := &runner{seed: seed, counts: newCounts(), classes: map[string]*failure{}}
+	all := readTotals(t)
+	seed, first := all.next(*seedFlag, *firstFlag)
+	t.Logf("seed %d: -sequences=%d -first=%d -seed=%[1]d", seed, *sequencesFlag, first)
+	run := &runner{seed: seed, first: first, counts: newCounts(), classes: map[string]*failure{}}
 	run.all(t)
 	t.Log(run.counts)
 	for _, class := range slices.Sorted(maps.Keys(run.classes)) {
@@ -63,6 +60,7 @@ func TestWritesDifferFromThoseWithoutHandoffOnlyInNamedFields(t *testing.T) {
 		run.counts.wantEnough(t)
 	}
 	wantNoFailOpen(t)
+	all.add(t, run)
 }
 
 // failure is a class of findings with the script of its first finding.
@@ -77,6 +75,7 @@ type failure struct {
 // runner plays sequences concurrently.
 type runner struct {
 	seed   uint64
+	first  int
 	counts *counts
 
 	mutex   sync.Mutex
@@ -100,7 +99,7 @@ func (r *runner) all(t *testing.T) {
 			}
 		})
 	}
-	for i := range *sequencesFlag {
+	for i := r.first; i < r.first+*sequencesFlag; i++ {
 		if *onlyFlag < 0 || *onlyFlag == i {
 			indexes <- i
 		}

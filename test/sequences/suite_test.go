@@ -34,7 +34,9 @@ import (
 
 var (
 	sequencesFlag = flag.Int("sequences", 42, "number of sequences to play")
-	seedFlag      = flag.Uint64("seed", 41, "seed of the sequences; 0 for another one each time, which is printed")
+	firstFlag     = flag.Int("first", -1, "index of the first sequence; -1 goes on where the last run of the seed in -totals has ended")
+	seedFlag      = flag.Uint64("seed", 41, "seed of the sequences; 0 goes on with that of the last run in -totals, or chooses one and prints it")
+	totalsFlag    = flag.String("totals", "", "file that adds up the sequences of runs without findings")
 	onlyFlag      = flag.Int("only", -1, "play only the sequence with this index")
 	kindFlag      = flag.String("kind", "", "play only sequences of this kind")
 	workersFlag   = flag.Int("workers", 4, "number of sequences to play concurrently")

@@ -103,7 +103,7 @@ type side struct {
 	kind      *kind
 	namespace string
 	name      string
-	// kubectl reports whether kubectl applies.
+	// kubectl reports whether kubectl sends what it can send.
 	kubectl bool
 	// live is nil before the object is created.
 	live *unstructured.Unstructured
@@ -270,8 +270,9 @@ func (s *side) patch(ctx context.Context, w step, format types.PatchType, conten
 	return cluster.client.Patch(ctx, s.empty(w.version), client.RawPatch(format, body), options...)
 }
 
-// command returns the arguments and the input of the kubectl command for an apply, or nil.
+// command returns the arguments and the input of the kubectl command for a write, or nil.
 func (s *side) command(w step, declared map[string]any) (args []string, input map[string]any) {
+	object := strings.ToLower(s.kind.Kind) + "/" + s.name
 	switch {
 	case w.version != "":
 		return nil, nil
@@ -281,6 +282,21 @@ func (s *side) command(w step, declared map[string]any) (args []string, input ma
 		return []string{"apply", "--server-side", "--force-conflicts", "--field-manager=" + w.by, "-f", "-"}, declared
 	case w.verb == serverApply:
 		return []string{"apply", "--server-side", "--field-manager=" + w.by, "-f", "-"}, declared
+	case w.verb == replace && !w.saved:
+		return []string{"replace", "-f", "-"}, declared
+	case w.verb == scale && w.by == kubectl:
+		return []string{"scale", object, fmt.Sprintf("--replicas=%d", w.replicas)}, nil
+	case w.verb == edit && len(w.sets) == 1:
+		verbs := map[string]string{"labels": "label", "annotations": "annotate"}
+		names := strings.Split(w.sets[0].at, "/")
+		if len(names) == 3 && names[0] == "metadata" {
+			name := strings.ReplaceAll(names[2], "~", "/")
+			change := fmt.Sprintf("%s=%v", name, w.sets[0].value)
+			if w.sets[0].gone {
+				change = name + "-"
+			}
+			return []string{verbs[names[1]], object, "--overwrite", change}, nil
+		}
 	}
 	return nil, nil
 }
