@@ -93,8 +93,8 @@ func risk(kind Kind, e explain.Explanation, f *ownership.Field) Risk {
 	}
 }
 
-// Run audits the objects that a survey reads in a namespace or, if it is empty, in all.
-func Run(ctx context.Context, survey *source.Survey, in *installation.Installation, namespace string) (*Report, error) {
+// Run audits the objects that a survey reads.
+func Run(ctx context.Context, survey *source.Survey, in *installation.Installation) (*Report, error) {
 	a := auditor{ctx: ctx, survey: survey, installation: in, report: &Report{
 		APIVersion: explain.APIVersion, Kind: "Audit", Risks: []Risk{},
 	}}
@@ -102,8 +102,8 @@ func Run(ctx context.Context, survey *source.Survey, in *installation.Installati
 		in.AddNamespace(name, mode)
 	}
 	var err error
-	if namespace != "" {
-		_, err = in.Namespace(ctx, namespace)
+	if survey.Namespace != "" {
+		_, err = in.Namespace(ctx, survey.Namespace)
 	} else {
 		_, _ = in.Namespaces(ctx, "") // all at once; what cannot be read matters only in a namespace with a risk
 	}

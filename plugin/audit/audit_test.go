@@ -103,7 +103,7 @@ func reportOf(t *testing.T, objects ...string) *audit.Report {
 	if err != nil {
 		t.Fatal(err)
 	}
-	report, err := audit.Run(t.Context(), survey, in, "")
+	report, err := audit.Run(t.Context(), survey, in)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,17 +64,11 @@ func (s *shared) audit(c *cobra.Command, args []string, failOnRisk bool) error {
 	if err != nil {
 		return err
 	}
-	namespace := ""
-	if !reader.Offline() && !s.allNamespaces {
-		if namespace, err = s.namespace(); err != nil {
-			return err
-		}
-	}
 	survey, err := reader.Survey(c.Context(), types...)
 	if err != nil {
 		return err
 	}
-	report, err := audit.Run(c.Context(), survey, in, namespace)
+	report, err := audit.Run(c.Context(), survey, in)
 	if err != nil {
 		return err
 	}

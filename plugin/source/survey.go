@@ -20,20 +20,21 @@ type Survey struct {
 	// Autoscalers are the HorizontalPodAutoscalers and the other scalers, in no particular order. Whether their targets are missing is
 	// known after Each.
 	Autoscalers []*Autoscaler
+	// Namespace is the surveyed namespace, empty for all.
+	Namespace string
 	// Namespaces are the modes of the namespaces in files, by name.
 	Namespaces map[string]ownership.Mode
 	// Resources are the names of the resources that were read, as kubectl prints them; none for files. Gaps are descriptions of what
 	// could not be read. Both are complete after Each.
 	Resources, Gaps []string
 
-	live      *Live
-	types     []string
-	selector  labels.Selector
-	namespace string // empty for all
-	kinds     []resourceKind
-	scalers   *scalers
-	whole     map[schema.GroupKind]bool // kinds of which all objects have been read
-	seen      map[target]bool           // the kinds that namespaces have objects of
+	live     *Live
+	types    []string
+	selector labels.Selector
+	kinds    []resourceKind
+	scalers  *scalers
+	whole    map[schema.GroupKind]bool // kinds of which all objects have been read
+	seen     map[target]bool           // the kinds that namespaces have objects of
 }
 
 // Visit is called with an object, which it must not keep.
@@ -57,13 +58,13 @@ func (r Reader) Survey(ctx context.Context, types ...string) (*Survey, error) {
 		return nil, err
 	}
 	if !s.live.everywhere {
-		s.namespace = s.live.namespace
+		s.Namespace = s.live.namespace
 	}
 	if s.kinds, s.Gaps, err = s.live.from.surveyed(types); err != nil {
 		return nil, err
 	}
 	s.Namespaces = s.live.Namespaces()
-	if s.scalers, err = s.live.scalersIn(ctx, s.namespace); err != nil {
+	if s.scalers, err = s.live.scalersIn(ctx, s.Namespace); err != nil {
 		return nil, err
 	}
 	err = s.chooseScalers(ctx)
@@ -111,7 +112,7 @@ func (s *Survey) Each(ctx context.Context, visit Visit) error {
 	var first error
 	for _, kind := range s.kinds {
 		visited := false
-		complete, why, err := s.live.from.list(ctx, kind.gvk.GroupKind(), s.namespace, s.selector, func(o *unstructured.Unstructured) error {
+		complete, why, err := s.live.from.list(ctx, kind.gvk.GroupKind(), s.Namespace, s.selector, func(o *unstructured.Unstructured) error {
 			visited = true
 			return s.visit(ctx, o, visit)
 		})
@@ -177,7 +178,7 @@ func (s *Survey) settle(ctx context.Context) error {
 	var unknown []string
 	for kind, scalers := range open {
 		if !s.whole[kind] { // the autoscalers were listed before their targets
-			complete, why, err := s.live.from.list(ctx, kind, s.namespace, labels.Everything(), func(o *unstructured.Unstructured) error {
+			complete, why, err := s.live.from.list(ctx, kind, s.Namespace, labels.Everything(), func(o *unstructured.Unstructured) error {
 				s.find(o)
 				return nil
 			})
