@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
 
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -267,9 +269,16 @@ func (in *Installation) Labeled(ctx context.Context) (all []Outside, unread []er
 	if entry == nil {
 		return nil, nil
 	}
-	served, err := in.Discovery.ServerPreferredResources() // without those of an aggregated API whose server is unavailable
-	if err != nil {
-		unread = append(unread, err)
+	served, err := in.Discovery.ServerPreferredResources()
+	var silent *discovery.ErrGroupDiscoveryFailed // of aggregated APIs whose server is unavailable
+	if errors.As(err, &silent) {
+		for gv, err := range silent.Groups {
+			if slices.ContainsFunc(entry.Rules, func(r registration.RuleWithOperations) bool { return names(r.APIGroups, "*", gv.Group) }) {
+				unread = append(unread, fmt.Errorf("%s: %w", gv, err))
+			}
+		}
+	} else if err != nil {
+		return nil, []error{err}
 	}
 	for _, list := range served {
 		gv, _ := schema.ParseGroupVersion(list.GroupVersion) // the API server's own
