@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/growth"
 	"github.com/ownership-handoff/handoff/internal/race"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/document"
@@ -40,9 +41,9 @@ func TestTheScaleFieldAlone(t *testing.T) {
 		for _, name := range x.names {
 			seen[name]++
 		}
-		start := time.Now()
+		start := growth.Used(t)
 		response := x.answer(t, string(x.body()))
-		if took := time.Since(start); took > 5*time.Second {
+		if took := growth.Used(t) - start; took > 5*time.Second { // of CPU time, however busy the machine is
 			t.Errorf("the answer takes %v", took)
 		}
 		want := x.fate
