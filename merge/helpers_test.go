@@ -17,8 +17,6 @@ import (
 const (
 	early = "2026-01-02T03:04:05Z"
 	late  = "2026-01-02T03:04:09Z"
-
-	lastAppliedAt = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"
 )
 
 var (

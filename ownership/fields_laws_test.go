@@ -15,15 +15,6 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-func fieldsOf(tb testing.TB, live string) ownership.Fields {
-	tb.Helper()
-	fields, err := ownership.ObjectContext{Managers: fieldManagers()}.Fields(parseLive(tb, live))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return fields
-}
-
 // isAside is what Fields leaves out, said in another way.
 func isAside(path fieldpath.Path) bool {
 	aside := []string{
