@@ -70,8 +70,8 @@ func requested(amount, want string) step { return applies(requesting(amount)).va
 func TestEditApply(t *testing.T) {
 	t.Parallel()
 	playBy(t, appliers(), map[string]scenario{"edits": {ruled: true, steps: []step{
-		applies(requesting("10m")), resizedBy("vpa"), requested("10m", "50m"), requested("20m", "20m"),
-		resizedBy("vpa"), requested("20m", "50m"), applies(requesting("10m")).value(cpu, "10m"),
+		applies(requesting("10m")), resizedByVPA(), requested("10m", "50m"), requested("20m", "20m"),
+		resizedByVPA(), requested("20m", "50m"), applies(requesting("10m")).value(cpu, "10m"),
 	}}})
 }
 
@@ -96,7 +96,7 @@ func TestEditApplyByTheRecordOfTheManifest(t *testing.T) {
 	sleeps := patchedBy("sleeper", `{"spec":{"replicas":7}}`)
 	playBy(t, recorders(), map[string]scenario{
 		"the first apply under the rule": {steps: []step{
-			applies(requesting("10m")), resizedBy("vpa"), did((*namespace).withRules), requested("10m", "50m"), requested("20m", "20m"),
+			applies(requesting("10m")), resizedByVPA(), did((*namespace).withRules), requested("10m", "50m"), requested("20m", "20m"),
 		}},
 		"an edit of one field does not decide on another one beside it": {ruled: true, steps: []step{
 			of("10m 1Mi", "10m", "1Mi"),
@@ -115,7 +115,7 @@ func TestEditApplyAfterARollback(t *testing.T) {
 	t.Parallel()
 	play(t, map[string]scenario{"kubectl rollout undo": {ruled: true, steps: []step{
 		applies(requesting("10m")), rolledOut("1"), applies(requesting("20m")), rolledOut("2"), runs("rollout", "undo", "deployment/web", "--to-revision=1"),
-		resizedBy("vpa"), requested("20m", "50m"), requested("30m", "30m"),
+		resizedByVPA(), requested("20m", "50m"), requested("30m", "30m"),
 	}}})
 }
 
@@ -125,7 +125,7 @@ func TestNullUnderARule(t *testing.T) {
 	t.Parallel()
 	null := applies(requesting("null"))
 	play(t, map[string]scenario{"edit: apply": {ruled: true, steps: []step{
-		applies(requesting("10m")), resizedBy("vpa"), null.value(cpu, "50m").twice(), requested("20m", "20m"), null.value(cpu, ""),
+		applies(requesting("10m")), resizedByVPA(), null.value(cpu, "50m").twice(), requested("20m", "20m"), null.value(cpu, ""),
 	}}})
 }
 

@@ -101,7 +101,7 @@ func droppedBlock(rule string) scenario {
 	manifest := func(image string) string { return ruled(rule, deployment("3", image)) }
 	return scenario{steps: []step{
 		releases("install", manifest("app:1")),
-		resizedBy("vpa"),
+		resizedByVPA(),
 		releases("upgrade", manifest("app:2")).value(cpu, "50m"),
 		releases("upgrade", withoutResources(manifest("app:3"))).value(cpu, "50m"),
 		releases("upgrade", withoutResources(manifest("app:4"))).value(cpu, "50m"),

@@ -62,7 +62,7 @@ const (
 // cpu is the JSONPath of what resources sets.
 const cpu = ".spec.template.spec.containers[0].resources.requests.cpu"
 
-// resizedBy is a change of the container's resources.
-func resizedBy(manager string) step {
-	return runs("patch", "deployment", "web", "--field-manager="+manager, "-p", resources)
+// resizedByVPA is a change of the container's resources.
+func resizedByVPA() step {
+	return runs("patch", "deployment", "web", "--field-manager=vpa", "-p", resources)
 }

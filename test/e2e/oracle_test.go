@@ -21,7 +21,7 @@ func TestTheOracle(t *testing.T) {
 	t.Parallel()
 	first := applies(deployment("3", "app:1"))
 	ruledApp := func(manifest string) string { return ruled(".spec.template.spec.containers[*].resources", manifest) }
-	scaledTo7, resized := []step{first, idlesAt(7)}, []step{applies(ruledApp(deployment("3", "app:1"))), resizedBy("vpa")}
+	scaledTo7, resized := []step{first, idlesAt(7)}, []step{applies(ruledApp(deployment("3", "app:1"))), resizedByVPA()}
 	patched := func(spec string) step { return patchedBy("kubectl-patch", `{"spec":{`+spec+`}}`) }
 	const cpuLines = "/resources:$/d; /requests:/d; /cpu: 10m/d"
 	for name, c := range map[string]struct {

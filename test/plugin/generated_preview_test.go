@@ -103,7 +103,7 @@ func (s scenario) preview(mode string) (outcome string, gaps []string) {
 	before := s.live()
 	flags := strings.TrimSuffix(strings.TrimPrefix(s.apply, "apply "), "-f ")
 	said := handoff(s.T, cluster.controlPlane.Kubeconfig, "preview "+flags+" -f "+file+" -n "+s.yard+" -o json")
-	if output, err := kubectl(append(strings.Fields(s.apply+file), "-n", s.yard)...); err != nil {
+	if output, err := kubectl(s.Context(), append(strings.Fields(s.apply+file), "-n", s.yard)...); err != nil {
 		if !strings.Contains(said, "[exit code 2]") {
 			s.Errorf("kubectl apply fails, which the preview does not predict: %v %s\n%s", err, output, said)
 		}

@@ -101,7 +101,7 @@ func quote(t *testing.T, yard, action, policy string) {
 	play(t, "label namespace "+yard+" quoting="+action, "apply -f "+policy)
 	t.Cleanup(func() { play(t, "delete -f "+policy) })
 	for end := time.Now().Add(patience); ; time.Sleep(250 * time.Millisecond) {
-		said, err := kubectl("label", "secret", "token", "-n", yard, "probe=yes", "--overwrite", "--dry-run=server")
+		said, err := kubectl(t.Context(), "label", "secret", "token", "-n", yard, "probe=yes", "--overwrite", "--dry-run=server")
 		if err != nil {
 			said += err.Error()
 		}

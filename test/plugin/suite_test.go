@@ -66,7 +66,7 @@ func checkGolden(t *testing.T, name, got string) {
 }
 
 // prepare creates the objects, waits for their autoscalers, and makes the changes of a user.
-func prepare(_ context.Context, controlPlane *controlplane.ControlPlane) (err error) {
+func prepare(ctx context.Context, controlPlane *controlplane.ControlPlane) (err error) {
 	cluster.controlPlane = controlPlane
 	if cluster.limited, err = cluster.controlPlane.AddUser("limited"); err != nil {
 		return err
@@ -81,7 +81,7 @@ func prepare(_ context.Context, controlPlane *controlplane.ControlPlane) (err er
 		"apply -n shop -f testdata/hpas.yaml",
 		"wait -n shop hpa web worker web-pool --for=jsonpath={.status.lastScaleTime} --timeout=60s",
 	} {
-		if _, err := kubectl(strings.Fields(step)...); err != nil {
+		if _, err := kubectl(ctx, strings.Fields(step)...); err != nil {
 			return err
 		}
 	}
@@ -90,16 +90,16 @@ func prepare(_ context.Context, controlPlane *controlplane.ControlPlane) (err er
 		"deployment web .status.unavailableReplicas": "7", "gadget web .spec.pool.size": "7", "deployment worker .status.unavailableReplicas": "7",
 	} {
 		words := strings.Fields(what)
-		if err := eventually(want, "get", "-n", "shop", words[0], words[1], "-o", "jsonpath={"+words[2]+"}"); err != nil {
+		if err := eventually(ctx, want, "get", "-n", "shop", words[0], words[1], "-o", "jsonpath={"+words[2]+"}"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func eventually(want string, args ...string) error {
+func eventually(ctx context.Context, want string, args ...string) error {
 	for end := time.Now().Add(patience); ; time.Sleep(250 * time.Millisecond) {
-		got, err := kubectl(args...)
+		got, err := kubectl(ctx, args...)
 		if err == nil && got == want {
 			return nil
 		}
@@ -110,15 +110,15 @@ func eventually(want string, args ...string) error {
 }
 
 // kubectl returns the whole output of a command.
-func kubectl(args ...string) (string, error) {
-	r := process.Run(context.Background(), nil, "", cluster.controlPlane.Kubectl, args...)
+func kubectl(ctx context.Context, args ...string) (string, error) {
+	r := process.Run(ctx, nil, "", cluster.controlPlane.Kubectl, args...)
 	return r.Stdout + r.Stderr, r.Err
 }
 
 // must runs a kubectl command that must succeed, and play several of them.
 func must(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := kubectl(args...)
+	out, err := kubectl(context.WithoutCancel(t.Context()), args...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ func (s *side) merged(ctx context.Context, w step) (*stored, error) {
 		return nil, err
 	}
 	if err := cluster.client.Update(ctx, o, client.DryRunAll, client.FieldOwner(clientSide)); err != nil {
-		return &stored{base: err.Error()}, nil
+		return &stored{base: err.Error()}, nil //nolint:nilerr // the refusal is what the apply is compared with
 	}
 	found, err := storedOf(o)
 	return &found, err

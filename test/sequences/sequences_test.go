@@ -17,6 +17,7 @@ import (
 
 // TestScenarios plays those of the grammar.
 func TestScenarios(t *testing.T) {
+	t.Parallel()
 	for i, c := range cluster.scenarios {
 		for j, s := range c.scripts(cluster.kinds) {
 			t.Run(fmt.Sprintf("%d by %s", i, c.By[j]), func(t *testing.T) {
