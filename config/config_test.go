@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -45,7 +46,7 @@ func TestDefaultManagers(t *testing.T) {
 		"kube-controller-manager":         {},
 		"my-operator":                     {},
 	} {
-		e := ownership.Entry{Manager: manager, Operation: ownership.OperationUpdate}
+		e := ownership.Entry{Manager: manager, Operation: managedfields.OperationUpdate}
 		got := lists{managers.IsAutoscaler(manager), managers.IsApplier(e), managers.IsImperative(e)}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", manager, diff)
@@ -197,7 +198,7 @@ func TestManagersAndRulesReturnTheParsedLists(t *testing.T) {
 		if got := len(managers.RulesFor(of.path)) > 0; got != of.want || err != nil {
 			t.Errorf("%s: want %t, got %t, %v", sentence, of.want, got, err)
 		}
-		isWriter := !managers.IsApplier(ownership.Entry{Manager: "d", Operation: ownership.OperationApply})
+		isWriter := !managers.IsApplier(ownership.Entry{Manager: "d", Operation: managedfields.OperationApply})
 		if isWriter != (of.kind == "ReplicationController") {
 			t.Errorf("%s: the rule's writer is a controller: %t", sentence, isWriter)
 		}

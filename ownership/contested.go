@@ -11,6 +11,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 )
 
 // ContestedField is a field of live that both the sender of a write and another manager can set, and its owner.
@@ -189,7 +190,7 @@ func (s *search) assigns(path fieldpath.Path, e Entry) bool {
 
 // isClientSide reports whether an entry is that of a client-side applier, which records its manifest elsewhere.
 func (s *search) isClientSide(e Entry) bool {
-	return e.Operation == OperationUpdate && s.write.Managers.IsApplier(e)
+	return e.Operation == managedfields.OperationUpdate && s.write.Managers.IsApplier(e)
 }
 
 // isInPodTemplate reports whether a unit that is nested under a template is one of a pod template: other kinds have templates, too.

@@ -20,8 +20,8 @@ func (w Write) Defaulted(path fieldpath.Path) bool {
 	applied, _ := w.Live.LastAppliedManifest()
 	lastAppliedLacks := applied != nil && declarationIn(applied, path) == Lacks
 	for _, e := range managedfields.For(w.LiveEntries, path) {
-		own := e.Operation == OperationUpdate && e.Same(w.Sender.Entry)
-		recorded := e.Operation == OperationUpdate && e.Contains(LastAppliedPath())
+		own := e.Operation == managedfields.OperationUpdate && e.Same(w.Sender.Entry)
+		recorded := e.Operation == managedfields.OperationUpdate && e.Contains(LastAppliedPath())
 		if !own && (!recorded || !lastAppliedLacks) {
 			return false
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ownership-handoff/handoff/internal/apitypes"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 )
 
 // field returns the field at a position, with its owner.
@@ -69,7 +70,7 @@ func (w *fieldWalk) owner(f Field) (owned FieldOwner, by Entry) {
 // isClientSide reports whether an entry is that of the client-side applier that wrote the last-applied configuration. If that lacks a
 // field of the entry, the API server set it by defaulting.
 func (w *fieldWalk) isClientSide(e Entry) bool {
-	return e.Operation == OperationUpdate && w.context.Managers.IsApplier(e) && e.Contains(LastAppliedPath())
+	return e.Operation == managedfields.OperationUpdate && w.context.Managers.IsApplier(e) && e.Contains(LastAppliedPath())
 }
 
 // ownerWithoutEntry returns the owner of a field for which no entry names one. unrecorded reports whether a manager has written

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontest"
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/document"
 )
@@ -68,7 +69,7 @@ func sameAsDecoded(t *testing.T, decoded any, o ownership.Object) {
 		in, name string
 		read     func() (string, bool)
 	}{
-		{"labels", ownership.ModeLabel, o.ModeLabel}, {"annotations", ownership.ModeAnnotation, o.ModeAnnotation},
+		{"labels", optin.Label, o.ModeLabel}, {"annotations", optin.Annotation, o.ModeAnnotation},
 		{"annotations", ownership.ControllerFieldsAnnotation, o.ControllerFields}, {"annotations", ownership.LastAppliedAnnotation, o.LastApplied},
 	} {
 		want, has := at("metadata", c.in, c.name).(string)

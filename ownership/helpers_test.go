@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -83,7 +84,7 @@ func declaredInLastApplied(t *testing.T, manifest string, path fieldpath.Path) (
 	t.Helper()
 	sender := ownership.Sender{
 		Writer: ownership.Applier,
-		Entry:  entries(t, entry("kubectl-client-side-apply", ownership.OperationUpdate, early, ownsLastApplied, ""))[0],
+		Entry:  entries(t, entry("kubectl-client-side-apply", managedfields.OperationUpdate, early, ownsLastApplied, ""))[0],
 	}
 	created := object(t, `{"metadata":{"annotations":{"`+ownership.LastAppliedAnnotation+`":`+quoted(manifest)+`}}}`)
 	w := ownership.Write{ObjectContext: ownership.ObjectContext{Managers: managers}, Sender: sender, Incoming: created}

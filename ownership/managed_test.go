@@ -73,7 +73,7 @@ func TestNewEntry(t *testing.T) {
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			got, err := ownership.NewEntry("a", c.like, fieldpath.NewSet(replicas))
+			got, err := managedfields.New("a", c.like, fieldpath.NewSet(replicas))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 )
 
 // Managers lists field managers by kind. The lists contain names or path.Match patterns, such as "kubectl-*". A manager that
@@ -68,7 +70,7 @@ func (m Managers) readApplier(e Entry) bool {
 		return false
 	case matches(m.Appliers, e.Manager):
 		return true
-	case e.Operation == OperationApply:
+	case e.Operation == managedfields.OperationApply:
 		return e.Manager == kubectl || !m.onlyControls(e)
 	default:
 		return !matches(m.Imperative, e.Manager) && (m.recordsManifest(e) || m.appliesLastApplied(e) && !m.isControlled(e))

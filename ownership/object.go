@@ -10,6 +10,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
+	"github.com/ownership-handoff/handoff/internal/optin"
 )
 
 // The annotations that record or configure ownership.
@@ -17,8 +18,6 @@ const (
 	// LastAppliedAnnotation contains the manifest that client-side apply applied last, as JSON
 	// (https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config/).
 	LastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration"
-	// ModeAnnotation sets the Mode of a namespace: "enforce", "warn" or "off". Objects have ModeLabel instead.
-	ModeAnnotation = "ownership-handoff.io/mode"
 	// ControllerFieldsAnnotation lists the fields of an object that controllers own, as paths separated by commas
 	// (ParseControllerFields).
 	ControllerFieldsAnnotation = "ownership-handoff.io/controller-fields"
@@ -71,13 +70,15 @@ func (o Object) Text() []byte { return o.root.Text() }
 // At returns the value at a path of names, nil if the object lacks it.
 func (o Object) At(names ...string) *jsontree.Node { return o.root.At(names...) }
 
-// ModeLabel returns the value of ModeLabel; ok is false if the object does not have it.
+// ModeLabel returns the value of optin.Label; ok is false if the object does not have it.
 func (o Object) ModeLabel() (text string, ok bool) {
-	return o.root.At("metadata", "labels", ModeLabel).String()
+	return o.root.At("metadata", "labels", optin.Label).String()
 }
 
-// ModeAnnotation returns the value of ModeAnnotation; ok is false if the object does not have it.
-func (o Object) ModeAnnotation() (text string, ok bool) { return o.annotation(ModeAnnotation).String() }
+// ModeAnnotation returns the value of optin.Annotation; ok is false if the object does not have it.
+func (o Object) ModeAnnotation() (text string, ok bool) {
+	return o.annotation(optin.Annotation).String()
+}
 
 // ControllerFields returns the value of ControllerFieldsAnnotation; ok is false if the object does not have it.
 func (o Object) ControllerFields() (fields string, ok bool) {

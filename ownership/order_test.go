@@ -11,8 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/managedfields"
+	upstream "k8s.io/apimachinery/pkg/util/managedfields"
 
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -37,13 +38,13 @@ func TestInOrder(t *testing.T) {
 		for i := range given {
 			given[i].Time, given[i].FieldsType, given[i].FieldsV1 = times[random.IntN(len(times))], "FieldsV1", metav1.NewFieldsV1(ownsImage)
 		}
-		versions := managedfields.ResourcePathMappings{"apps/v1": nil, "apps/v2": nil}
-		sorted, err := managedfields.NewScaleHandler(given, schema.GroupVersion{Group: "apps", Version: "v1"}, versions).ToParent(nil)
+		versions := upstream.ResourcePathMappings{"apps/v1": nil, "apps/v2": nil}
+		sorted, err := upstream.NewScaleHandler(given, schema.GroupVersion{Group: "apps", Version: "v1"}, versions).ToParent(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want, got := encoded(t, sorted), encoded(t, given)
-		slices.SortStableFunc(got, ownership.CompareEntries)
+		slices.SortStableFunc(got, managedfields.Compare)
 		if diff := cmp.Diff(texts(want), texts(got)); diff != "" {
 			t.Fatalf("order (-want +got):\n%s", diff)
 		}

@@ -15,7 +15,7 @@ type Sender struct {
 }
 
 // ServerSide reports whether the write is a server-side apply.
-func (s Sender) ServerSide() bool { return s.Entry.Operation == OperationApply }
+func (s Sender) ServerSide() bool { return s.Entry.Operation == managedfields.OperationApply }
 
 // SentBy returns the field manager that sends the write, given its objects, entries and Managers. fieldManager is the one in the
 // request's options, or empty. If it is empty, the sender is the manager whose entry the write updated, and the zero Sender if
@@ -35,7 +35,7 @@ func (w Write) SentBy(fieldManager string) Sender {
 
 // applies reports whether the sender, with this entry, applies a manifest.
 func (w Write) applies(sender Entry) bool {
-	if sender.Operation == OperationApply {
+	if sender.Operation == managedfields.OperationApply {
 		return w.appliesServerSide(sender)
 	}
 	if w.Managers.IsApplier(sender) {
@@ -49,7 +49,7 @@ func (w Write) applies(sender Entry) bool {
 	}
 	// The annotation can be in the entry of another API version: a manager has one for each that it has used.
 	return slices.ContainsFunc(w.IncomingEntries, func(e Entry) bool {
-		return e.Manager == sender.Manager && w.Managers.IsApplier(e) && e.Operation == OperationUpdate
+		return e.Manager == sender.Manager && w.Managers.IsApplier(e) && e.Operation == managedfields.OperationUpdate
 	})
 }
 
@@ -77,7 +77,7 @@ func senderEntry(fieldManager string, live, incoming []Entry) Entry {
 		}
 		own = append(own, e)
 	}
-	applied := Entry{Manager: fieldManager, Operation: OperationApply}
+	applied := Entry{Manager: fieldManager, Operation: managedfields.OperationApply}
 	_, hadApplied := before[applied.ID()]
 	switch {
 	case fieldManager == "":
@@ -87,6 +87,6 @@ func senderEntry(fieldManager string, live, incoming []Entry) Entry {
 	case len(own) == 0 && hadApplied:
 		return applied // the manifest has dropped all of its fields
 	default:
-		return Entry{Manager: fieldManager, Operation: OperationUpdate}
+		return Entry{Manager: fieldManager, Operation: managedfields.OperationUpdate}
 	}
 }

@@ -8,14 +8,14 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/merge"
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // outcome is the result of evaluating a review. The zero outcome allows the write unmodified, without warnings.
 type outcome struct {
-	mode   ownership.Mode
+	mode   optin.Mode
 	secret bool // whether the values of fields must not appear in any text
 	// decided are the decisions; without operations in mode warn.
 	decided merge.Outcome
@@ -49,7 +49,7 @@ const maxRecorded = 100
 func (out outcome) warnings() []string {
 	more := func(others int) string { return warningOf("", moreFields(others), "") }
 	warnings := firstOf(out.decided.Changes, maxWarnings, out.warning, more)
-	if out.mode == ownership.ModeEnforce && slices.ContainsFunc(out.decided.Changes, isHeldBack) {
+	if out.mode == optin.Enforce && slices.ContainsFunc(out.decided.Changes, isHeldBack) {
 		warnings = append(warnings, warningOf("to hand replicas back to the manifest, apply again after deleting the autoscaler", "", ""))
 	}
 	return warnings

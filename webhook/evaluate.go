@@ -5,9 +5,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/merge"
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // evaluate decides on a review according to its mode.
@@ -21,7 +21,7 @@ func (h *Handler) evaluate(r *review) (out outcome, err error) {
 	if !h.Cluster.Ready() {
 		return outcome{}, errNotReady
 	}
-	if out.mode, out.notes = h.modeOf(r.write); out.mode == ownership.ModeOff {
+	if out.mode, out.notes = h.modeOf(r.write); out.mode == optin.Off {
 		return outcome{}, nil
 	}
 	unguard, err := r.unguard()
@@ -41,7 +41,7 @@ func (h *Handler) evaluate(r *review) (out outcome, err error) {
 	}
 	out.secret = r.write.Kind.GroupKind() == schema.GroupKind{Kind: "Secret"}
 	out.decided.Operations = slices.Concat(unguard, out.decided.Operations)
-	if out.mode != ownership.ModeEnforce {
+	if out.mode != optin.Enforce {
 		out.decided.Operations = nil
 	}
 	return out, nil

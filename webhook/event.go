@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/ratelimit"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -54,8 +55,8 @@ func (h *Handler) recordEvents(w ownership.Write, out outcome) {
 // optedIn reports whether a namespace has opted in with its own annotation. The annotation of the object in the review is not
 // enough.
 func (h *Handler) optedIn(namespace string) bool {
-	mode, _ := ownership.ModeOf(h.Cluster.NamespaceMode(namespace))
-	return mode != ownership.ModeOff
+	mode, _ := optin.ModeOf(h.Cluster.NamespaceMode(namespace))
+	return mode != optin.Off
 }
 
 // eventNote returns the first changes, and the number of the others.

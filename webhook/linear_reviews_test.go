@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -66,7 +67,7 @@ func (g grown) object(members, applied, metadata, at string, entries []string) s
 	if members != "" {
 		members = "," + members
 	}
-	return `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","namespace":"shop","labels":{"` + ownership.ModeLabel + `":"enforce"},"annotations":` + encode(annotations) +
+	return `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"web","namespace":"shop","labels":{"` + optin.Label + `":"enforce"},"annotations":` + encode(annotations) +
 		metadata + `,"managedFields":[` + strings.ReplaceAll(strings.Join(entries, ","), `"apiVersion":"apps/v1"`, `"apiVersion":"v1"`) + `]}` + members + `}`
 }
 
@@ -196,8 +197,8 @@ func entryDimensions() map[string]dimension {
 		return g.body()
 	}
 	namespace := func(fields string, n int) string {
-		owned := `{"manager":"m","operation":"Update","fieldsV1":{"f:metadata":{"f:labels":{` + fields + `,"f:` + ownership.ModeLabel + `":{}}}}}`
-		return namespaceReview("", "", `"labels":{"`+ownership.ModeLabel+`":"x"},"managedFields":[`+joined(n, same(owned))+`]`)
+		owned := `{"manager":"m","operation":"Update","fieldsV1":{"f:metadata":{"f:labels":{` + fields + `,"f:` + optin.Label + `":{}}}}}`
+		return namespaceReview("", "", `"labels":{"`+optin.Label+`":"x"},"managedFields":[`+joined(n, same(owned))+`]`)
 	}
 	return map[string]dimension{
 		"entries that all manage the same fields": {from: 12, to: 192, keeps: true, body: func(n int) string { return body(n, keys, same(managedKeys(keys))) }},

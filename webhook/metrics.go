@@ -4,8 +4,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/merge"
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // Metrics counts what the handler does.
@@ -62,7 +62,7 @@ func (m *Metrics) reviewed(out outcome) {
 	m.reviews.WithLabelValues(result).Inc()
 }
 
-func (m *Metrics) decided(c *merge.Change, mode ownership.Mode) {
+func (m *Metrics) decided(c *merge.Change, mode optin.Mode) {
 	m.decisions.WithLabelValues(c.Decision.Name, string(mode), c.Field.Owner.Kind.String(), string(c.Decision.Verdict)).Inc()
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -23,9 +24,9 @@ type Cluster interface {
 
 // modeOf returns the mode of a write, and notes about invalid modes and stale cluster state. Stale state is still used:
 // it is most likely still true, so that resetting replicas would do more harm than keeping them. But the writer must know.
-func (h *Handler) modeOf(w ownership.Write) (m ownership.Mode, notes []string) {
+func (h *Handler) modeOf(w ownership.Write) (m optin.Mode, notes []string) {
 	m, notes = h.declaredMode(w)
-	if since, stale := h.Cluster.Stale(); stale && m != ownership.ModeOff {
+	if since, stale := h.Cluster.Stale(); stale && m != optin.Off {
 		age := time.Since(since).Truncate(time.Second).String()
 		notes = append(notes, warningOf(protocol.Stale+age+" old; autoscalers and modes may have changed since", "", ""))
 	}
@@ -34,26 +35,26 @@ func (h *Handler) modeOf(w ownership.Write) (m ownership.Mode, notes []string) {
 
 // declaredMode returns the mode in the label of the incoming object, or else in the annotation of its namespace. An unknown value
 // counts as warn, with a note. The API server also sends writes that remove the label: they are in the mode of the namespace.
-func (h *Handler) declaredMode(w ownership.Write) (m ownership.Mode, notes []string) {
+func (h *Handler) declaredMode(w ownership.Write) (m optin.Mode, notes []string) {
 	text, ok := w.Incoming.ModeLabel()
 	if ok && text == protocol.ProbeMode && w.DryRun {
-		mode, _ := ownership.ModeOf(h.Cluster.NamespaceMode(w.Namespace))
-		return ownership.ModeWarn, []string{warningOf(protocol.Answered, h.Settings().Version+", mode "+string(mode), "")}
+		mode, _ := optin.ModeOf(h.Cluster.NamespaceMode(w.Namespace))
+		return optin.Warn, []string{warningOf(protocol.Answered, h.Settings().Version+", mode "+string(mode), "")}
 	}
 	if !ok {
 		text, ok = h.Cluster.NamespaceMode(w.Namespace)
 	}
-	m, known := ownership.ModeOf(text, ok)
+	m, known := optin.ModeOf(text, ok)
 	isVisible := func(c rune) bool { return !unicode.IsSpace(c) && !unicode.IsControl(c) }
 	switch {
 	case known:
 	case !strings.ContainsFunc(text, isVisible):
-		notes = append(notes, warningOf(ownership.ModeLabel+" is empty and counts as warn; write enforce, warn or off", "", ""))
+		notes = append(notes, warningOf(optin.Label+" is empty and counts as warn; write enforce, warn or off", "", ""))
 	default:
-		notes = append(notes, warningOf(ownership.ModeLabel+" ", text, " is unknown and counts as warn; write enforce, warn or off"))
+		notes = append(notes, warningOf(optin.Label+" ", text, " is unknown and counts as warn; write enforce, warn or off"))
 	}
-	if _, leftover := w.Incoming.ModeAnnotation(); leftover && m != ownership.ModeOff {
-		notes = append(notes, warningOf("annotation "+ownership.ModeAnnotation+
+	if _, leftover := w.Incoming.ModeAnnotation(); leftover && m != optin.Off {
+		notes = append(notes, warningOf("annotation "+optin.Annotation+
 			" has no effect on objects; set the label of that name instead", "", ""))
 	}
 	return m, notes

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/webhook"
 )
 
@@ -61,7 +61,7 @@ func TestTheIncomingLabelDecides(t *testing.T) {
 		empty    = "handoff: ownership-handoff.io/mode is empty and counts as warn; write enforce, warn or off"
 		none     = "(no annotation)"
 	)
-	annotated := func(mode string) deployment { return applied3().with(ownership.ModeAnnotation, mode) }
+	annotated := func(mode string) deployment { return applied3().with(optin.Annotation, mode) }
 	for sentence, c := range map[string]struct {
 		namespace      string
 		live, incoming deployment
@@ -82,7 +82,7 @@ func TestTheIncomingLabelDecides(t *testing.T) {
 		"off, beside the label enforce":                {"off", scaledBy7(), annotated("off").inMode("enforce"), []string{leftover, kept, handBack}, true},
 		"enforce, beside the label off":                {"enforce", scaledBy7(), annotated("enforce").inMode("off"), nil, false},
 		"an unknown value, beside an unknown label":    {"enforce", scaledBy7(), annotated("no").inMode("yes"), []string{unknown, leftover, would}, false},
-		"only of the live object":                      {"enforce", scaledBy7().with(ownership.ModeAnnotation, "off"), applied3(), []string{kept, handBack}, true},
+		"only of the live object":                      {"enforce", scaledBy7().with(optin.Annotation, "off"), applied3(), []string{kept, handBack}, true},
 		"only the live object has the label enforce":   {"off", scaledBy7().inMode("enforce"), applied3(), nil, false},
 		"only the live object has the label off":       {"enforce", scaledBy7().inMode("off"), applied3(), []string{kept, handBack}, true},
 		"the label changes from off to enforce":        {"off", scaledBy7().inMode("off"), applied3().inMode("enforce"), []string{kept, handBack}, true},

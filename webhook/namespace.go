@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -15,11 +16,11 @@ import (
 // The API server selects namespaces by label, and people opt in by annotation. It therefore sends each write of a namespace whose
 // label does not follow its annotation, and the response makes it follow: in the same write, regardless of the sender.
 
-// labelNamespace returns the operations that make ownership.ModeLabel follow the annotation, and a note if the writer meant to
+// labelNamespace returns the operations that make optin.Label follow the annotation, and a note if the writer meant to
 // write the label.
 func labelNamespace(w ownership.Write) (out outcome, err error) {
 	annotation, annotated := w.Incoming.ModeAnnotation()
-	want, labeled := ownership.NamespaceLabel(annotation, annotated)
+	want, labeled := optin.NamespaceLabel(annotation, annotated)
 	got, has := w.Incoming.ModeLabel()
 	if has == labeled && got == want {
 		return outcome{}, nil
@@ -30,14 +31,14 @@ func labelNamespace(w ownership.Write) (out outcome, err error) {
 	out.decided.Operations = append(out.decided.Operations, labelOperations(w.Incoming, want, labeled)...)
 	if writesLabel(w) {
 		out.notes = []string{
-			warningOf("the label "+ownership.ModeLabel+" follows the annotation of that name; write the annotation instead", "", ""),
+			warningOf("the label "+optin.Label+" follows the annotation of that name; write the annotation instead", "", ""),
 		}
 	}
 	return out, nil
 }
 
 func labelOperations(namespace ownership.Object, value string, labeled bool) (operations []merge.Operation) {
-	path := "/metadata/labels/" + jsontree.EscapePointer(ownership.ModeLabel)
+	path := "/metadata/labels/" + jsontree.EscapePointer(optin.Label)
 	if !labeled {
 		return []merge.Operation{{Op: "remove", Path: path}}
 	}
@@ -56,7 +57,7 @@ func disown(namespace ownership.Object) ([]merge.Operation, error) {
 		return nil, err
 	}
 	// An empty parent would stand for the parent itself, so it goes as well.
-	label := fieldpath.MakePathOrDie("f:metadata", "f:labels", "f:"+ownership.ModeLabel)
+	label := fieldpath.MakePathOrDie("f:metadata", "f:labels", "f:"+optin.Label)
 	always := func(fieldpath.Path) bool { return true }
 	var operations []merge.Operation
 	for i, e := range slices.Backward(entries) {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -68,7 +69,7 @@ func (d deployment) with(name, value string) deployment {
 
 // inMode returns the deployment with the mode label.
 func (d deployment) inMode(mode string) deployment {
-	d.labels = map[string]string{ownership.ModeLabel: mode}
+	d.labels = map[string]string{optin.Label: mode}
 	return d
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -48,7 +49,7 @@ func isHeldBack(c *merge.Change) bool {
 func (out outcome) words(c *merge.Change, path, value string) (before, name, after string) {
 	before, name, after = c.Text(out.effect(c).did+" "+path+value, path)
 	verdict := c.Decision.Verdict
-	if out.mode != ownership.ModeEnforce && verdict != merge.Warn && verdict != merge.Removed {
+	if out.mode != optin.Enforce && verdict != merge.Warn && verdict != merge.Removed {
 		before, after = "(warn) "+before, strings.TrimSuffix(after, merge.NoAction) // nothing was done
 	}
 	return before, name, after
@@ -68,7 +69,7 @@ var effects = map[merge.Verdict]struct{ enforce, warn effect }{
 
 func (out outcome) effect(c *merge.Change) effect {
 	effects := effects[c.Decision.Verdict]
-	if out.mode == ownership.ModeEnforce {
+	if out.mode == optin.Enforce {
 		return effects.enforce
 	}
 	return effects.warn

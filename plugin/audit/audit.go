@@ -10,6 +10,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
@@ -73,9 +74,9 @@ type Risk struct {
 	NextApply string `json:"nextApply"`
 	// Mode is the mode in which handoff reviews the object, Why the reason if that is not the mode that was set, and Handoff how
 	// handoff responds. They are empty if the risk does not depend on an apply.
-	Mode    ownership.Mode `json:"mode,omitempty"`
-	Why     string         `json:"why,omitempty"`
-	Handoff string         `json:"handoff,omitempty"`
+	Mode    optin.Mode `json:"mode,omitempty"`
+	Why     string     `json:"why,omitempty"`
+	Handoff string     `json:"handoff,omitempty"`
 	// Managers are the managers involved, the owner first.
 	Managers []string `json:"managers,omitempty"`
 	Since    string   `json:"since,omitempty"`

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/ownership-handoff/handoff/internal/managedfields"
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/installation"
@@ -35,7 +37,7 @@ func (a *auditor) replicas(e explain.Explanation) {
 	a.respond(&r, s)
 	if applier == "" {
 		a.report.Unrecorded = append(a.report.Unrecorded, s.Title())
-		if r.Mode != ownership.ModeEnforce {
+		if r.Mode != optin.Enforce {
 			a.report.Possible = append(a.report.Possible, fmt.Sprintf("%s: unknown whether its manifest sets %s, and the next apply "+
 				"resets it: no record of the manifest is in the object", s.Title(), r.Field))
 		}
@@ -61,13 +63,13 @@ func (a *auditor) respond(r *Risk, s source.Subject) {
 		*to = append(*to, answer.Why)
 	}
 	r.Mode, r.Why, r.Handoff = answer.Mode, answer.Why, "keeps "+r.Now
-	if answer.Mode == ownership.ModeEnforce {
+	if answer.Mode == optin.Enforce {
 		return
 	}
 	r.Handoff = cmp.Or(string(answer.Reason), string(answer.Mode)) + ": would keep " + r.Now
 	enable := "kubectl handoff enable " + s.Namespace
 	if _, own := s.Object.ModeLabel(); own || s.Namespace == "" {
-		enable = fmt.Sprintf("kubectl label --overwrite %s %s=%s", s.Title(), ownership.ModeLabel, ownership.ModeEnforce)
+		enable = fmt.Sprintf("kubectl label --overwrite %s %s=%s", s.Title(), optin.Label, optin.Enforce)
 	}
 	switch {
 	case answer.Reason == installation.Excluded, s.Namespace == "" && !a.installation.Selectable(s.Kind):
@@ -96,7 +98,7 @@ func nextOf(e explain.Explanation, f *ownership.Field) (applier, next string, is
 	for _, h := range f.Entries {
 		switch {
 		case !e.Subject.Context.Managers.IsApplier(h):
-		case h.Operation == ownership.OperationApply:
+		case h.Operation == managedfields.OperationApply:
 			return h.Manager, same, true
 		case !h.Contains(ownership.LastAppliedPath()): // otherwise the annotation records the manifest, handled above
 			return h.Manager, "may set it: the manifest of " + h.Manager + " is not recorded", false
@@ -108,8 +110,8 @@ func nextOf(e explain.Explanation, f *ownership.Field) (applier, next string, is
 // clientSideApplier returns the client-side applier that wrote the last-applied annotation, "last-applied" if nothing shows it.
 func clientSideApplier(e explain.Explanation) (name string) {
 	entries, _ := e.Subject.Object.Entries() // which explain has read
-	for _, entry := range ownership.EntriesFor(entries, ownership.LastAppliedPath()) {
-		if entry.Operation == ownership.OperationUpdate && e.Subject.Context.Managers.IsApplier(entry) {
+	for _, entry := range managedfields.For(entries, ownership.LastAppliedPath()) {
+		if entry.Operation == managedfields.OperationUpdate && e.Subject.Context.Managers.IsApplier(entry) {
 			name = cmp.Or(name, entry.Manager)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -88,7 +89,7 @@ func (r *Report) notes() (sentences []string) {
 			"apply again: %s.", r.Undone},
 		{"Changed since the manifest set it: %s; the next apply overwrites it, and an apply that drops the field removes it; set the value " +
 			"in the manifest, or name the field in a rule.", changed},
-		{"Annotation " + ownership.ModeAnnotation + " has no effect on objects; set the label of that name instead: %s.", r.Annotated},
+		{"Annotation " + optin.Annotation + " has no effect on objects; set the label of that name instead: %s.", r.Annotated},
 	} {
 		if len(note.names) > 0 {
 			sentences = append(sentences, fmt.Sprintf(note.format, first(note.names)))

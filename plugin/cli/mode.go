@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -40,9 +40,9 @@ its label is missing.`,
   kubectl handoff enable shop`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if warn {
-				return s.setModes(c.Context(), args, ownership.ModeWarn, "enabled in mode warn")
+				return s.setModes(c.Context(), args, optin.Warn, "enabled in mode warn")
 			}
-			return s.setModes(c.Context(), args, ownership.ModeEnforce, "enabled")
+			return s.setModes(c.Context(), args, optin.Enforce, "enabled")
 		},
 		Args: between(1, math.MaxInt, "requires a NAMESPACE"),
 	}
@@ -67,7 +67,7 @@ handoff has kept keep their values. Objects with the label of that name stay in 
 }
 
 // setModes sets or, for the mode "", removes the annotation of all namespaces, also after an error about one of them.
-func (s *shared) setModes(ctx context.Context, names []string, mode ownership.Mode, operation string) error {
+func (s *shared) setModes(ctx context.Context, names []string, mode optin.Mode, operation string) error {
 	namespaces, err := source.Client(s.cluster, source.Identity{Kind: corev1.SchemeGroupVersion.WithKind("Namespace")})
 	if err != nil {
 		return err
@@ -88,28 +88,28 @@ func (s *shared) setModes(ctx context.Context, names []string, mode ownership.Mo
 }
 
 // adviseMode adds what a user can do who must not write namespaces.
-func adviseMode(err error, mode ownership.Mode) error {
+func adviseMode(err error, mode optin.Mode) error {
 	advised := source.Advise(err, "")
 	switch {
 	case apierrors.IsUnauthorized(err):
 	case source.IsPermission(err) && mode != "":
-		return fmt.Errorf("%w; or label the objects: kubectl label TYPE NAME %s=%s", advised, ownership.ModeLabel, mode)
+		return fmt.Errorf("%w; or label the objects: kubectl label TYPE NAME %s=%s", advised, optin.Label, mode)
 	case !source.IsPermission(err) && (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)):
 		return fmt.Errorf("%w; if a policy fixes the labels of namespaces, it also refuses the annotation, because the label %s "+
-			"follows it in the same write: allow this label, or install handoff with namespaceLabels.enabled=false", err, ownership.ModeLabel)
+			"follows it in the same write: allow this label, or install handoff with namespaceLabels.enabled=false", err, optin.Label)
 	}
 	return advised
 }
 
 // setMode sets or removes the annotation of a namespace by a merge patch, and checks that the mode is in effect.
 func (s *shared) setMode(
-	ctx context.Context, namespaces dynamic.ResourceInterface, name string, mode ownership.Mode, operation string,
+	ctx context.Context, namespaces dynamic.ResourceInterface, name string, mode optin.Mode, operation string,
 ) error {
 	o, err := namespaces.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
-	was, annotated := o.GetAnnotations()[ownership.ModeAnnotation]
+	was, annotated := o.GetAnnotations()[optin.Annotation]
 	value := "null" // removes the annotation
 	if mode != "" {
 		value = strconv.Quote(string(mode))
@@ -118,7 +118,7 @@ func (s *shared) setMode(
 	if s.dryRun == "server" {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
-	switch at := []string{"metadata", "annotations", ownership.ModeAnnotation}; {
+	switch at := []string{"metadata", "annotations", optin.Annotation}; {
 	case was == string(mode) && annotated == (mode != ""):
 		done = "unchanged"
 	case s.dryRun == "client" && mode == "":
@@ -126,7 +126,7 @@ func (s *shared) setMode(
 	case s.dryRun == "client":
 		err = unstructured.SetNestedField(o.Object, string(mode), at...)
 	default:
-		patch := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: %s}}}`, ownership.ModeAnnotation, value)
+		patch := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: %s}}}`, optin.Annotation, value)
 		o, err = namespaces.Patch(ctx, name, types.MergePatchType, patch, options)
 	}
 	if err == nil {

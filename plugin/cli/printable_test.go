@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -34,7 +35,7 @@ func hostileObject(t *testing.T, kind, text string) string {
 		"metadata": map[string]any{
 			"name": "web" + text, "namespace": "shop", "labels": map[string]any{text: text}, "finalizers": []any{text},
 			"annotations": map[string]any{
-				ownership.LastAppliedAnnotation: string(manifest), ownership.ModeAnnotation: text, ownership.ControllerFieldsAnnotation: ".data[" + text, text: text,
+				ownership.LastAppliedAnnotation: string(manifest), optin.Annotation: text, ownership.ControllerFieldsAnnotation: ".data[" + text, text: text,
 			},
 			"managedFields": []any{
 				map[string]any{"manager": "me" + text, "operation": "Update", "apiVersion": "v1", "time": "2026-01-02T03:04:05Z", "fieldsV1": fields},

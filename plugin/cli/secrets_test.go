@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -73,7 +74,7 @@ func secretInputs(t *testing.T) map[string]string {
 		"unreadable entries":  liveSecret(t, annotated, "["+entry("someone", "Update", `{"k:{`+planted("claimed")+`":{}}`)+"]"),
 		"copies in annotations": liveSecret(t, map[string]string{
 			ownership.LastAppliedAnnotation: applied, "kapp.k14s.io/original": planted("original"), "example.com/copy": planted("copied"),
-			ownership.ControllerFieldsAnnotation: ".data[" + planted("handover"), ownership.ModeAnnotation: planted("handover"),
+			ownership.ControllerFieldsAnnotation: ".data[" + planted("handover"), optin.Annotation: planted("handover"),
 		}, "["+entry("kubectl-client-side-apply", "Update", all)+"]"),
 		"an unreadable annotation": liveSecret(t, map[string]string{
 			ownership.LastAppliedAnnotation: `{"data":{"token":"` + planted("applied"),

@@ -10,8 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/table"
-	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 )
@@ -130,7 +130,7 @@ func statusOf(o *corev1.Namespace, answer installation.Answer, in *installation.
 	s := modeStatus{
 		APIVersion: explain.APIVersion, Kind: "NamespaceStatus", Namespace: o.Name, Answer: answer, StaleLabel: in.IsStale(o, answer),
 	}
-	if label, labeled := o.Labels[ownership.ModeLabel]; labeled {
+	if label, labeled := o.Labels[optin.Label]; labeled {
 		s.Label = &label
 	}
 	return s

@@ -6,8 +6,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/protocol"
-	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 )
 
@@ -50,7 +50,7 @@ func (d *diagnosis) probed(ctx context.Context) (name string, excluded installat
 	}
 	for i := range d.namespaces {
 		is := installation.Object{Namespace: d.namespaces[i].Name}
-		labeled := installation.Object{Namespace: is.Namespace, Labels: map[string]string{ownership.ModeLabel: protocol.ProbeMode}}
+		labeled := installation.Object{Namespace: is.Namespace, Labels: map[string]string{optin.Label: protocol.ProbeMode}}
 		switch answer := d.in.Mode(ctx, labeled); {
 		case !answer.On():
 			excluded = answer

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -44,7 +45,7 @@ func Of(s source.Subject) (Explanation, error) {
 			e.applier = e.applied(f)
 		}
 		for _, entry := range f.Entries {
-			if entry.Operation == ownership.OperationUpdate && s.Context.Managers.IsApplier(entry) {
+			if entry.Operation == managedfields.OperationUpdate && s.Context.Managers.IsApplier(entry) {
 				unrecorded = cmp.Or(unrecorded, entry.Manager)
 			}
 		}
@@ -91,7 +92,7 @@ func (e *Explanation) declared(f *ownership.Field) string {
 // applied returns the entry of a manager that has applied a field server-side, the zero Entry if there is none.
 func (e *Explanation) applied(f *ownership.Field) ownership.Entry {
 	for _, h := range f.Entries {
-		if h.Operation == ownership.OperationApply && e.Subject.Context.Managers.IsApplier(h) {
+		if h.Operation == managedfields.OperationApply && e.Subject.Context.Managers.IsApplier(h) {
 			return h
 		}
 	}

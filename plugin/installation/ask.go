@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/protocol"
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // FieldManager is the field manager of dry runs and of writes of namespaces. Like kubectl's own, it counts as imperative.
@@ -38,7 +38,7 @@ type Reply struct {
 	// Version is the webhook's version, Configuration the hash of its configuration, and Mode that of the namespace, each empty if
 	// the webhook has not reviewed the dry run.
 	Version, Configuration string
-	Mode                   ownership.Mode
+	Mode                   optin.Mode
 	// Warnings are all warnings of the webhook.
 	Warnings []string
 }
@@ -75,7 +75,7 @@ func (in *Installation) ask(ctx context.Context, namespace string, labeled bool)
 		o.SetKind(kind)
 		o.SetName("handoff-doctor-" + rand.String(8))
 		if labeled {
-			o.SetLabels(labels.Merge(o.GetLabels(), labels.Set{ownership.ModeLabel: protocol.ProbeMode}))
+			o.SetLabels(labels.Merge(o.GetLabels(), labels.Set{optin.Label: protocol.ProbeMode}))
 		}
 		resource := appsv1.SchemeGroupVersion.WithResource(strings.ToLower(kind) + "s")
 		is := Object{Resource: resource.GroupResource(), Namespace: namespace, Labels: o.GetLabels()}
@@ -112,6 +112,6 @@ func (r *Reply) HandleWarningHeader(_ int, _, text string) {
 	}
 	r.Answered, r.Warnings = true, append(r.Warnings, text)
 	if stated := answer.FindStringSubmatch(text); stated != nil {
-		r.Version, r.Configuration, r.Mode = stated[1], stated[2], ownership.Mode(stated[3])
+		r.Version, r.Configuration, r.Mode = stated[1], stated[2], optin.Mode(stated[3])
 	}
 }

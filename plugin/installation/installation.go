@@ -22,8 +22,8 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/manifests"
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 const (
@@ -143,5 +143,5 @@ func Find(entries []*registration.MutatingWebhook, name string) *registration.Mu
 func (in *Installation) FollowsLabel() bool {
 	entry := Find(in.Entries(), MainEntry)
 	return entry != nil && entry.NamespaceSelector != nil && slices.ContainsFunc(entry.NamespaceSelector.MatchExpressions,
-		func(r metav1.LabelSelectorRequirement) bool { return r.Key == ownership.ModeLabel })
+		func(r metav1.LabelSelectorRequirement) bool { return r.Key == optin.Label })
 }

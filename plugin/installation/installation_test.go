@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 )
 
@@ -24,7 +24,7 @@ func TestModeOfObjects(t *testing.T) {
 		label     string // of the object
 		resource  schema.GroupResource
 		change    func(*installation.Installation)
-		want      ownership.Mode
+		want      optin.Mode
 		reason    installation.Reason
 	}{
 		"the mode of the namespace":                    {namespace: "enforce", want: "enforce"},
@@ -51,7 +51,7 @@ func TestModeOfObjects(t *testing.T) {
 		in.AddNamespace("enforce", "enforce")
 		in.AddNamespace("kube-system", "enforce")
 		in.SetNamespace(&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{
-			"name": "unlabeled", "annotations": map[string]any{ownership.ModeAnnotation: "enforce"},
+			"name": "unlabeled", "annotations": map[string]any{optin.Annotation: "enforce"},
 		}}})
 		if c.change != nil {
 			c.change(in)
@@ -61,7 +61,7 @@ func TestModeOfObjects(t *testing.T) {
 			o.Resource = deployments
 		}
 		if c.label != "" {
-			o.Labels = map[string]string{ownership.ModeLabel: c.label}
+			o.Labels = map[string]string{optin.Label: c.label}
 		}
 		got := in.Mode(t.Context(), o)
 		if got.Mode != c.want || got.Reason != c.reason || (got.Reason == "") != (got.Why == "") {

@@ -17,11 +17,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // Unknown is the mode of an object if nothing shows it.
-const Unknown ownership.Mode = "unknown"
+const Unknown optin.Mode = "unknown"
 
 // Object is what decides about an object.
 type Object struct {
@@ -56,29 +57,29 @@ const (
 // Answer is whether the API server calls handoff for an object, and why.
 type Answer struct {
 	// Mode is the mode in which handoff reviews the object: off if the API server does not call it, and possibly Unknown.
-	Mode ownership.Mode `json:"active"`
+	Mode optin.Mode `json:"active"`
 	// Set is the mode in the object's label or its namespace's annotation, Unknown if the namespace cannot be read. Text is its
 	// text if it is not a mode; it counts as warn.
-	Set  ownership.Mode `json:"mode"`
-	Text *string        `json:"annotation,omitempty"`
+	Set  optin.Mode `json:"mode"`
+	Text *string    `json:"annotation,omitempty"`
 	// Reason is why Mode differs from Set, and Why the same as a clause. Without a Reason, Why says what has not been confirmed.
 	Reason Reason `json:"reason,omitempty"`
 	Why    string `json:"why,omitempty"`
 }
 
 // On reports whether handoff reviews the object.
-func (a Answer) On() bool { return a.Mode == ownership.ModeEnforce || a.Mode == ownership.ModeWarn }
+func (a Answer) On() bool { return a.Mode == optin.Enforce || a.Mode == optin.Warn }
 
 // Unanswered reports whether handoff did not answer a dry run.
 func (a Answer) Unanswered() bool { return a.Reason == NotCalled || a.Reason == NoAnswer }
 
-func (a Answer) but(mode ownership.Mode, reason Reason, format string, args ...any) Answer {
+func (a Answer) but(mode optin.Mode, reason Reason, format string, args ...any) Answer {
 	a.Mode, a.Reason, a.Why = mode, reason, fmt.Sprintf(format, args...)
 	return a
 }
 
 func (a Answer) refused() Answer {
-	return a.but(ownership.ModeOff, NoAnswer, "the API server refuses writes, because handoff does not answer and its failurePolicy is Fail")
+	return a.but(optin.Off, NoAnswer, "the API server refuses writes, because handoff does not answer and its failurePolicy is Fail")
 }
 
 // Mode answers for an object.
@@ -100,7 +101,7 @@ func (in *Installation) Effect(ctx context.Context, o Object) Answer {
 	case err != nil:
 		a.Why = fmt.Sprintf("whether a pod of handoff answers is unknown: no dry run is possible in namespace %s: %v", in.confirmed, err)
 	case !reply.Answered:
-		return a.but(ownership.ModeOff, NoAnswer, "handoff has not answered a dry run in namespace %s; run kubectl handoff doctor", in.confirmed)
+		return a.but(optin.Off, NoAnswer, "handoff has not answered a dry run in namespace %s; run kubectl handoff doctor", in.confirmed)
 	}
 	return a
 }
@@ -108,28 +109,28 @@ func (in *Installation) Effect(ctx context.Context, o Object) Answer {
 // mode answers for an object, and reports whether it has asked the webhook.
 func (in *Installation) mode(ctx context.Context, o Object) (a Answer, asked bool) {
 	if o.Namespace == "" && o.Resource == namespaces.GroupResource() { // its label selects the objects in it
-		return Answer{Mode: ownership.ModeOff, Set: ownership.ModeOff}, false
+		return Answer{Mode: optin.Off, Set: optin.Off}, false
 	}
 	namespace, unread := &corev1.Namespace{}, error(nil)
 	if o.Namespace != "" {
 		namespace, unread = in.Namespace(ctx, o.Namespace)
 	}
 	a = Answer{Mode: Unknown, Set: Unknown}
-	text, set := o.Labels[ownership.ModeLabel]
+	text, set := o.Labels[optin.Label]
 	if !set && unread == nil {
-		text, set = namespace.Annotations[ownership.ModeAnnotation]
+		text, set = namespace.Annotations[optin.Annotation]
 	}
 	if set || unread == nil {
-		mode, known := ownership.ModeOf(text, set)
+		mode, known := optin.ModeOf(text, set)
 		if a.Mode, a.Set = mode, mode; !known {
 			a.Text = &text
 		}
 	}
 	switch {
-	case a.Set == ownership.ModeOff:
+	case a.Set == optin.Off:
 		return a, false
 	case in.Missing():
-		return a.but(ownership.ModeOff, NotInstalled, "the handoff webhook is not installed in this cluster"), false
+		return a.but(optin.Off, NotInstalled, "the handoff webhook is not installed in this cluster"), false
 	case in.Unread == nil && unread == nil:
 		return in.selected(a, o, namespace), false
 	default:
@@ -141,8 +142,8 @@ func (in *Installation) mode(ctx context.Context, o Object) (a Answer, asked boo
 // which is the one for namespaces that have opted in.
 func (in *Installation) selected(a Answer, o Object, namespace *corev1.Namespace) Answer {
 	is := labels.Merge(namespace.Labels, labels.Set{corev1.LabelMetadataName: namespace.Name})
-	optedIn := labels.Merge(is, labels.Set{ownership.ModeLabel: string(a.Set)})
-	not := a.but(ownership.ModeOff, NotInstalled, "the webhook configuration has no entry that reviews objects")
+	optedIn := labels.Merge(is, labels.Set{optin.Label: string(a.Set)})
+	not := a.but(optin.Off, NotInstalled, "the webhook configuration has no entry that reviews objects")
 	for _, entry := range slices.Backward(in.Entries()) {
 		selector := entry.NamespaceSelector
 		if o.Namespace == "" { // the API server does not compare it with objects outside namespaces
@@ -152,17 +153,17 @@ func (in *Installation) selected(a Answer, o Object, namespace *corev1.Namespace
 		switch {
 		case !Reviews(entry, schema.GroupResource{}, o.Namespace != ""): // the entry is for others
 		case !Reviews(entry, o.Resource, o.Namespace != ""):
-			not = a.but(ownership.ModeOff, Excluded, "the rules of %s do not match %s", entry.Name, o.Resource)
+			not = a.but(optin.Off, Excluded, "the rules of %s do not match %s", entry.Name, o.Resource)
 		case unmet(selector, is) == "" && object == "":
 			return a
 		case excluded != "":
-			not = a.but(ownership.ModeOff, Excluded, "the namespaceSelector of %s excludes namespace %s (%s)",
+			not = a.but(optin.Off, Excluded, "the namespaceSelector of %s excludes namespace %s (%s)",
 				entry.Name, namespace.Name, excluded)
 		case object != "":
-			not = a.but(ownership.ModeOff, Excluded, "the objectSelector of %s excludes it (%s)", entry.Name, object)
+			not = a.but(optin.Off, Excluded, "the objectSelector of %s excludes it (%s)", entry.Name, object)
 		default:
-			not = a.but(ownership.ModeOff, LabelMissing,
-				"the label %s of namespace %s is missing, by which the API server selects namespaces", ownership.ModeLabel, namespace.Name)
+			not = a.but(optin.Off, LabelMissing,
+				"the label %s of namespace %s is missing, by which the API server selects namespaces", optin.Label, namespace.Name)
 		}
 	}
 	return not
@@ -209,7 +210,7 @@ func (in *Installation) asked(ctx context.Context, a Answer, o Object) Answer {
 		return a.but(Unknown, NotKnown, "whether the API server calls handoff for objects outside namespaces is unknown; "+
 			"ask for permission to %s", ReadPermission)
 	}
-	_, labeled := o.Labels[ownership.ModeLabel]
+	_, labeled := o.Labels[optin.Label]
 	reply, err := in.Ask(ctx, o.Namespace, labeled)
 	if reply.Answered && a.Set == Unknown { // the webhook states the mode of the namespace in its answer to an object with the label
 		if reply, err = in.Ask(ctx, o.Namespace, true); reply.Mode != "" {
@@ -223,7 +224,7 @@ func (in *Installation) asked(ctx context.Context, a Answer, o Object) Answer {
 	case Refused(err):
 		return a.refused()
 	case err == nil && !reply.Answered:
-		return a.but(ownership.ModeOff, NotCalled, "the API server does not call handoff in namespace %s, or gets no answer", o.Namespace)
+		return a.but(optin.Off, NotCalled, "the API server does not call handoff in namespace %s, or gets no answer", o.Namespace)
 	case err != nil || a.Set == Unknown:
 		return a.but(Unknown, NotKnown, "whether the API server calls handoff in namespace %s is unknown; "+
 			"ask for permission to get the namespace and to %s, or to create deployments.apps in it, for a dry run", o.Namespace, ReadPermission)
@@ -234,9 +235,9 @@ func (in *Installation) asked(ctx context.Context, a Answer, o Object) Answer {
 // IsStale reports whether the API server selects namespaces by label, and that of a namespace does not follow its annotation. Without
 // the configuration, it does if handoff does not act.
 func (in *Installation) IsStale(namespace *corev1.Namespace, a Answer) bool {
-	text, annotated := namespace.Annotations[ownership.ModeAnnotation]
-	label, labeled := namespace.Labels[ownership.ModeLabel]
-	wanted, mustBeLabeled := ownership.NamespaceLabel(text, annotated)
+	text, annotated := namespace.Annotations[optin.Annotation]
+	label, labeled := namespace.Labels[optin.Label]
+	wanted, mustBeLabeled := optin.NamespaceLabel(text, annotated)
 	follows := labeled == mustBeLabeled && label == wanted
 	return !follows && a.Reason != Excluded && (in.FollowsLabel() || in.Unread != nil && !a.On())
 }
@@ -287,7 +288,7 @@ func (in *Installation) Labeled(ctx context.Context) (all []Outside, unread []er
 			if r.Namespaced || !slices.Contains(r.Verbs, "list") || !Reviews(entry, resource.GroupResource(), false) {
 				continue
 			}
-			found, err := List[metav1.PartialObjectMetadata](ctx, in, resource, "", ownership.ModeLabel)
+			found, err := List[metav1.PartialObjectMetadata](ctx, in, resource, "", optin.Label)
 			if err != nil {
 				unread = append(unread, fmt.Errorf("%s: %w", resource.GroupResource(), err))
 			}

@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/tools/pager"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/managedfields"
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -100,12 +102,12 @@ func (in *Installation) SetNamespace(o *unstructured.Unstructured) {
 }
 
 // AddNamespace adds a namespace of files. Its label follows its annotation, as the webhook sees to.
-func (in *Installation) AddNamespace(name string, mode ownership.Mode) {
+func (in *Installation) AddNamespace(name string, mode optin.Mode) {
 	o := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-		Name: name, Annotations: map[string]string{ownership.ModeAnnotation: string(mode)}, Labels: labels.Set{},
+		Name: name, Annotations: map[string]string{optin.Annotation: string(mode)}, Labels: labels.Set{},
 	}}
-	if label, labeled := ownership.NamespaceLabel(string(mode), true); labeled {
-		o.Labels[ownership.ModeLabel] = label
+	if label, labeled := optin.NamespaceLabel(string(mode), true); labeled {
+		o.Labels[optin.Label] = label
 	}
 	in.read[request{resource: namespaces, name: name}] = response{content: o}
 }
@@ -118,5 +120,5 @@ func Managers(o metav1.Object, field ...any) []ownership.Entry {
 	}
 	parsed, _ := ownership.ParseObject(text) // an object that the API server has sent
 	entries, _ := parsed.Entries()
-	return ownership.EntriesFor(entries, fieldpath.MakePathOrDie(field...))
+	return managedfields.For(entries, fieldpath.MakePathOrDie(field...))
 }

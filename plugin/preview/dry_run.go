@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/source"
@@ -32,7 +33,7 @@ type answer struct {
 const mark = " "
 
 // send sends a dry run of the apply as kubectl would, and with the mode label if mode is not empty. Without an API server, it merges.
-func (t *trial) send(ctx context.Context, mode ownership.Mode) (a answer, err error) {
+func (t *trial) send(ctx context.Context, mode optin.Mode) (a answer, err error) {
 	sent, err := t.sent(mode)
 	if err != nil {
 		return a, err
@@ -112,7 +113,7 @@ func (t *trial) base() []byte {
 
 // sent returns the manifest as kubectl sends it: with itself in the last-applied annotation for a client-side apply. If mode is not
 // empty, it has the mode label.
-func (t *trial) sent(mode ownership.Mode) (*unstructured.Unstructured, error) {
+func (t *trial) sent(mode optin.Mode) (*unstructured.Unstructured, error) {
 	sent := t.application.Manifest.DeepCopy()
 	if !t.options.ServerSide {
 		// As in GetModifiedConfiguration (k8s.io/kubectl/pkg/util/apply.go): with an annotations map, even if it is empty, and with
@@ -129,7 +130,7 @@ func (t *trial) sent(mode ownership.Mode) (*unstructured.Unstructured, error) {
 		setLastApplied(sent, string(text))
 	}
 	if mode != "" {
-		sent.SetLabels(labels.Merge(sent.GetLabels(), labels.Set{ownership.ModeLabel: string(mode)}))
+		sent.SetLabels(labels.Merge(sent.GetLabels(), labels.Set{optin.Label: string(mode)}))
 	}
 	return sent, nil
 }
@@ -141,9 +142,9 @@ func (t *trial) restoreLabel(stored *unstructured.Unstructured) {
 		like = t.application.Subject.Object
 	}
 	set := labels.Merge(stored.GetLabels(), nil)
-	delete(set, ownership.ModeLabel)
+	delete(set, optin.Label)
 	if label, labeled := like.ModeLabel(); labeled {
-		set[ownership.ModeLabel] = label
+		set[optin.Label] = label
 	}
 	if len(set) == 0 {
 		set = nil

@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
@@ -186,7 +187,7 @@ func (t *trial) write() (ownership.Write, error) {
 		return w, err
 	}
 	if !t.options.ServerSide {
-		w.Sender.Entry.Operation = ownership.OperationUpdate
+		w.Sender.Entry.Operation = managedfields.OperationUpdate
 	}
 	w.Manifests = w.ReadManifests()
 	return w, nil

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ownership-handoff/handoff/internal/managedfields"
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/installation"
@@ -52,7 +54,7 @@ type Preview struct {
 	// Creates reports whether the apply creates the object.
 	Creates bool `json:"creates,omitempty"`
 	// Mode is the mode in the object's label or its namespace's annotation, or installation.Unknown.
-	Mode ownership.Mode `json:"mode"`
+	Mode optin.Mode `json:"mode"`
 	// Keeps reports whether an apply with handoff differs from one without.
 	Keeps bool `json:"keeps"`
 	// Acts reports whether handoff is on: an apply now results in With, and otherwise in Without. State is why handoff does not do
@@ -123,7 +125,7 @@ func (t *trial) compare(ctx context.Context) error {
 	var refused *refusal
 	if errors.As(err, &refused) && !t.preview.Creates {
 		// Handoff can make it valid by clearing a default that conflicts with the manifest.
-		if on, onErr := t.send(ctx, ownership.ModeEnforce); onErr == nil && on.answered {
+		if on, onErr := t.send(ctx, optin.Enforce); onErr == nil && on.answered {
 			t.preview.Refused, now, err = refused.Error(), on, nil
 		}
 	}
@@ -137,7 +139,7 @@ func (t *trial) compare(ctx context.Context) error {
 		return nil
 	}
 	t.without = now.object
-	mayAct := t.preview.Mode == ownership.ModeEnforce || t.preview.Mode == installation.Unknown
+	mayAct := t.preview.Mode == optin.Enforce || t.preview.Mode == installation.Unknown
 	switch {
 	case now.unsent, !t.isReviewable():
 		return nil
@@ -157,13 +159,13 @@ func (t *trial) isReviewable() bool {
 
 // turnOff determines the result without handoff, which has answered the apply.
 func (t *trial) turnOff(ctx context.Context) {
-	off, err := t.send(ctx, ownership.ModeOff)
+	off, err := t.send(ctx, optin.Off)
 	var refused *refusal
 	switch {
 	case errors.As(err, &refused):
 		t.preview.Refused = refused.Error()
 	case err != nil:
-		t.gap("unknown what the apply does without handoff, because the label " + ownership.ModeLabel +
+		t.gap("unknown what the apply does without handoff, because the label " + optin.Label +
 			"=off, which that dry run needs on the object, is rejected: " + err.Error())
 	}
 	t.preview.Acts, t.without = true, off.object
@@ -172,9 +174,9 @@ func (t *trial) turnOff(ctx context.Context) {
 // turnOn determines what handoff would keep where it does not: by a dry run with the mode label enforce or, if the API server does not
 // call handoff even then, or the user has given a configuration, by the decision of this program.
 func (t *trial) turnOn(ctx context.Context) error {
-	mayAsk, isSilent := t.isOnline() && !t.options.Configured, t.preview.Mode == ownership.ModeEnforce
+	mayAsk, isSilent := t.isOnline() && !t.options.Configured, t.preview.Mode == optin.Enforce
 	if mayAsk && !isSilent {
-		on, err := t.send(ctx, ownership.ModeEnforce)
+		on, err := t.send(ctx, optin.Enforce)
 		if err == nil && on.answered {
 			t.with, t.warnings = on.object, on.warnings
 			return nil
@@ -186,14 +188,14 @@ func (t *trial) turnOn(ctx context.Context) error {
 		return nil // handoff keeps nothing: its configuration is another
 	}
 	t.with, t.warnings = with, warnings
-	t.preview.Acts = !t.isOnline() && t.preview.Mode == ownership.ModeEnforce
+	t.preview.Acts = !t.isOnline() && t.preview.Mode == optin.Enforce
 	return err
 }
 
 // enabled returns how handoff would review the object with the mode label enforce.
 func (t *trial) enabled(ctx context.Context) installation.Answer {
 	object := t.after
-	object.Labels = map[string]string{ownership.ModeLabel: string(ownership.ModeEnforce)}
+	object.Labels = map[string]string{optin.Label: string(optin.Enforce)}
 	return t.options.Installation.Effect(ctx, object)
 }
 
@@ -203,17 +205,17 @@ func (t *trial) state(ctx context.Context) string {
 	if enabled := t.enabled(ctx); why == "" && enabled.Reason != "" {
 		why = enabled.Why
 	}
-	_, isLabeled := t.after.Labels[ownership.ModeLabel]
+	_, isLabeled := t.after.Labels[optin.Label]
 	switch {
 	case t.preview.Mode == installation.Unknown && !t.isOnline():
 		return why
 	case t.preview.Mode == installation.Unknown:
 		return why + "; a dry run has the result of WITHOUT HANDOFF"
 	case why != "":
-	case t.preview.Mode == ownership.ModeEnforce:
+	case t.preview.Mode == optin.Enforce:
 		why = "the configuration of handoff in the cluster is another; omit --config"
 	case isLabeled || namespace == "":
-		why = fmt.Sprintf("the mode is %s; to enable handoff, set the object's label %s=%s", t.preview.Mode, ownership.ModeLabel, ownership.ModeEnforce)
+		why = fmt.Sprintf("the mode is %s; to enable handoff, set the object's label %s=%s", t.preview.Mode, optin.Label, optin.Enforce)
 	default:
 		why = fmt.Sprintf("the mode is %s; to enable handoff: kubectl handoff enable %s", t.preview.Mode, namespace)
 	}
@@ -229,7 +231,7 @@ func (t *trial) addGaps() {
 	}
 	entries, _ := live.Entries() // the decision reports the error
 	isClientSide := func(e ownership.Entry) bool {
-		return e.Manager == clientSideManager && e.Operation == ownership.OperationUpdate
+		return e.Manager == clientSideManager && e.Operation == managedfields.OperationUpdate
 	}
 	if t.options.ServerSide && slices.ContainsFunc(entries, isClientSide) {
 		t.gap("after earlier client-side applies, kubectl first moves their managedFields entries " +

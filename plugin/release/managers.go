@@ -8,6 +8,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 )
@@ -28,7 +30,7 @@ const (
 // last-applied annotation: the first kubectl apply --server-side migrates such entries to its own (client-go's csaupgrade).
 func (p Plan) isApplier(e ownership.Entry) bool {
 	return e.Subresource == "" && (p.Subject.Context.Managers.IsApplier(e) ||
-		e.Operation == ownership.OperationUpdate && e.Manager != WriterManager && e.Contains(ownership.LastAppliedPath()))
+		e.Operation == managedfields.OperationUpdate && e.Manager != WriterManager && e.Contains(ownership.LastAppliedPath()))
 }
 
 // releaseEntries removes the paths from the entries of appliers. Paths that are then in no entry are transferred to a manager that
@@ -61,7 +63,7 @@ func (p *Plan) releaseEntries(now time.Time) (err error) {
 		if removed.Empty() || !left.Empty() {
 			p.after = append(p.after, e)
 		}
-		if e.Operation == ownership.OperationApply {
+		if e.Operation == managedfields.OperationApply {
 			p.declared = p.declared.Union(left)
 		}
 	}
@@ -81,7 +83,7 @@ func (p *Plan) handOver(set *fieldpath.Set, now time.Time) error {
 		if to.set.Empty() || to.manager == explain.HandoverManager && p.isBuiltin() {
 			continue
 		}
-		entry, err := ownership.NewEntry(to.manager, like, to.set)
+		entry, err := managedfields.New(to.manager, like, to.set)
 		if err != nil {
 			return err
 		}
@@ -107,12 +109,12 @@ func (p *Plan) move(sign string, e ownership.Entry, set *fieldpath.Set) {
 			on = append(on, path.Copy())
 		}
 		for _, path := range p.Paths {
-			isUnder := func(ancestor fieldpath.Path) bool { return ownership.HasPrefix(path, ancestor) }
+			isUnder := func(ancestor fieldpath.Path) bool { return fieldpattern.HasPrefix(path, ancestor) }
 			p.moved[path.String()] = p.moved[path.String()] || slices.ContainsFunc(on, isUnder)
 		}
 	}
 	applies := ""
-	if e.Operation == ownership.OperationApply {
+	if e.Operation == managedfields.OperationApply {
 		applies = " (Apply)"
 	}
 	p.Diff = append(p.Diff, fmt.Sprintf("%s managed by %s%s: %s", sign, e.Manager, applies, Texts(on)))
@@ -158,7 +160,7 @@ func withPaths(entries []ownership.Entry, entry ownership.Entry, paths *fieldpat
 	at := slices.IndexFunc(entries, entry.Same)
 	if at < 0 {
 		entries = append(entries, entry)
-		slices.SortStableFunc(entries, ownership.CompareEntries)
+		slices.SortStableFunc(entries, managedfields.Compare)
 		return entries, nil
 	}
 	set, err := entries[at].Set()

@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/source"
@@ -36,10 +37,10 @@ func (p Plan) settle(current []byte) ([]byte, error) {
 		return nil, err
 	}
 	entries = slices.DeleteFunc(entries, isWriter)
-	holders := slices.DeleteFunc(ownership.EntriesFor(p.before, ownership.LastAppliedPath()), isWriter)
+	holders := slices.DeleteFunc(managedfields.For(p.before, ownership.LastAppliedPath()), isWriter)
 	if len(holders) == 0 { // an earlier release was interrupted
 		holders = slices.DeleteFunc(slices.Clone(entries), func(e ownership.Entry) bool {
-			return !p.isApplier(e) || e.Operation != ownership.OperationUpdate
+			return !p.isApplier(e) || e.Operation != managedfields.OperationUpdate
 		})
 	}
 	annotation := fieldpath.NewSet(ownership.LastAppliedPath())
@@ -62,7 +63,7 @@ func (p Plan) settle(current []byte) ([]byte, error) {
 func patchOf(o ownership.Object, entries []ownership.Entry, operations ...merge.Operation) ([]byte, error) {
 	version := o.Value(fieldpath.MakePathOrDie("metadata", "resourceVersion"))
 	return merge.EncodePatch(append(operations,
-		merge.Operation{Op: "replace", Path: "/metadata/managedFields", Value: json.RawMessage(ownership.EncodeEntries(entries))},
+		merge.Operation{Op: "replace", Path: "/metadata/managedFields", Value: json.RawMessage(managedfields.Encode(entries))},
 		merge.Operation{Op: "replace", Path: "/metadata/resourceVersion", Value: json.RawMessage(version)},
 	))
 }

@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
@@ -140,7 +141,7 @@ func (p *Plan) summarize() error {
 			ancestors.Insert(path[:n])
 		}
 	}
-	others, err := ownership.NewEntry("", ownership.Entry{}, p.declared.Difference(ancestors))
+	others, err := managedfields.New("", ownership.Entry{}, p.declared.Difference(ancestors))
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,10 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
+	"github.com/ownership-handoff/handoff/internal/apitypes"
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/manifest"
@@ -34,7 +37,7 @@ func reachable(s source.Subject) error {
 	for _, e := range entries {
 		switch {
 		case e.Subresource != "" || !s.Context.Managers.IsApplier(e):
-		case e.Operation == ownership.OperationApply:
+		case e.Operation == managedfields.OperationApply:
 			applies = append(applies, e)
 		default:
 			updates = append(updates, e)
@@ -124,13 +127,13 @@ func named(e explain.Explanation, live *jsontree.Node, field string) ([]fieldpat
 // refuseIdentity returns an error for fields that identify the object, and for status.
 func refuseIdentity(s source.Subject, path fieldpath.Path) error {
 	text := explain.Text(path)
-	identifies := func(identity fieldpath.Path) bool { return ownership.HasPrefix(path, identity) }
+	identifies := func(identity fieldpath.Path) bool { return fieldpattern.HasPrefix(path, identity) }
 	switch first := path[0].FieldName; {
 	case first == nil:
 		return fmt.Errorf("%s: %s is not a field; write its name, such as .spec.replicas", s, text)
 	case *first == "status":
 		return fmt.Errorf("%s: %s is in status, which an apply does not set; nothing to release", s, text)
-	case identifies(ownership.LastAppliedPath()) || slices.ContainsFunc(ownership.IdentityPaths(), identifies):
+	case identifies(ownership.LastAppliedPath()) || slices.ContainsFunc(apitypes.IdentityPaths(), identifies):
 		return fmt.Errorf("%s: %s identifies the object or records its state; it cannot be released", s, text)
 	case containsIdentity(path):
 		nested := map[int]string{1: ".metadata.labels", 2: ".metadata.annotations.*"}[len(path)]
@@ -141,7 +144,7 @@ func refuseIdentity(s source.Subject, path fieldpath.Path) error {
 }
 
 func containsIdentity(path fieldpath.Path) bool {
-	return ownership.HasPrefix(ownership.LastAppliedPath(), path)
+	return fieldpattern.HasPrefix(ownership.LastAppliedPath(), path)
 }
 
 // refuse returns an error for a field that does not exist, and for a part of a list that cannot be released by itself.

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -50,12 +51,12 @@ func (l *Live) Read(ctx context.Context, id Identity) (s Subject, ok bool, err e
 }
 
 // Namespaces returns the modes of the namespaces in files, by name.
-func (l *Live) Namespaces() map[string]ownership.Mode {
-	modes := map[string]ownership.Mode{}
+func (l *Live) Namespaces() map[string]optin.Mode {
+	modes := map[string]optin.Mode{}
 	if in, ok := l.from.(*files); ok {
 		for _, o := range in.of(schema.GroupKind{Kind: "Namespace"}) {
-			text, annotated := o.GetAnnotations()[ownership.ModeAnnotation]
-			modes[o.GetName()], _ = ownership.ModeOf(text, annotated)
+			text, annotated := o.GetAnnotations()[optin.Annotation]
+			modes[o.GetName()], _ = optin.ModeOf(text, annotated)
 		}
 	}
 	return modes

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/scale"
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // Survey reads objects page by page and keeps none of them in memory. It reads autoscalers and namespaces at the beginning.
@@ -23,7 +23,7 @@ type Survey struct {
 	// Namespace is the surveyed namespace, empty for all.
 	Namespace string
 	// Namespaces are the modes of the namespaces in files, by name.
-	Namespaces map[string]ownership.Mode
+	Namespaces map[string]optin.Mode
 	// Resources are the names of the resources that were read, as kubectl prints them; none for files. Gaps are descriptions of what
 	// could not be read. Both are complete after Each.
 	Resources, Gaps []string

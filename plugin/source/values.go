@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/apitypes"
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -39,7 +41,7 @@ func (s Subject) Visible(path fieldpath.Path, value []byte) []byte {
 	if value == nil || s.Hidden(path) {
 		return nil
 	}
-	if hidden := ownership.LastAppliedPath(); ownership.HasPrefix(hidden, path) { // the value contains the annotation
+	if hidden := ownership.LastAppliedPath(); fieldpattern.HasPrefix(hidden, path) { // the value contains the annotation
 		return without(value, hidden[len(path):])
 	}
 	return value
@@ -48,7 +50,7 @@ func (s Subject) Visible(path fieldpath.Path, value []byte) []byte {
 // Hidden reports whether a field's value is hidden completely. That is the case for the last-applied annotation, and for the
 // contents and annotations of a Secret, because tools keep copies of manifests in annotations.
 func (s Subject) Hidden(path fieldpath.Path) bool {
-	if ownership.HasPrefix(path, ownership.LastAppliedPath()) {
+	if fieldpattern.HasPrefix(path, ownership.LastAppliedPath()) {
 		return true
 	}
 	return s.IsSecret() && !harmless(path)
@@ -101,7 +103,7 @@ func (s Subject) Nameless(path fieldpath.Path) bool {
 
 // WithoutGenerated returns an object without its status and without the metadata that the API server generates for it.
 func WithoutGenerated(object []byte) []byte {
-	generated := ownership.GeneratedMetadata()
+	generated := apitypes.GeneratedMetadata()
 	paths := append(make([]fieldpath.Path, 0, 1+len(generated)), fieldpath.MakePathOrDie("status"))
 	for _, name := range generated {
 		paths = append(paths, fieldpath.MakePathOrDie("metadata", name))

@@ -7,7 +7,9 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/manifest"
@@ -74,14 +76,14 @@ func recordOf(explained explain.Explanation) record {
 	hasRelease := s.Object.Value(release) != nil
 	entries, _ := s.Object.Entries() // which explain has read
 	for _, e := range entries {
-		if e.Operation == ownership.OperationApply && e.Contains(release) {
+		if e.Operation == managedfields.OperationApply && e.Contains(release) {
 			hasRelease = false // Helm 4
 		}
 		if e.Subresource != "" || !s.Context.Managers.IsApplier(e) {
 			continue
 		}
 		r.otherVersion = r.otherVersion || e.APIVersion != s.Kind.GroupVersion().String()
-		if !annotated && e.Operation == ownership.OperationUpdate && r.elsewhere == "" {
+		if !annotated && e.Operation == managedfields.OperationUpdate && r.elsewhere == "" {
 			r.elsewhere = e.Manager
 		}
 	}
@@ -100,7 +102,7 @@ func (r record) fields(o manifest.Object) (fields []Field) {
 			!r.explained.Keeps(f, ownership.Sets, f.Declared) {
 			continue
 		}
-		for _, path := range []fieldpath.Path{f.Path, ownership.StringData(s.Kind.GroupKind(), f.Path)} {
+		for _, path := range []fieldpath.Path{f.Path, apitypes.StringData(s.Kind.GroupKind(), f.Path)} {
 			field := Field{
 				Path: explain.Text(f.Path), Action: Dropped, Owner: f.Owner.Kind.String(), By: f.Owner.By,
 				Live: s.Visible(f.Path, f.Value), path: f.Path, live: f.Value, at: o.Nearest(path),

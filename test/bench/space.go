@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -83,7 +84,7 @@ func (s *space) setUp(ctx context.Context, api client.Client) error {
 		}
 	}
 	if s.optedIn {
-		namespace.Annotations = map[string]string{ownership.ModeAnnotation: "enforce"}
+		namespace.Annotations = map[string]string{optin.Annotation: "enforce"}
 	}
 	if err := api.Create(ctx, namespace); err != nil {
 		return fmt.Errorf("creating the namespace: %w", err)

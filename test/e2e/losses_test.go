@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/optin"
 )
 
 // with returns a Deployment with a line of its spec.
@@ -227,7 +227,7 @@ func TestWarningsOfRemovedFieldsAreTrueAndHelp(t *testing.T) {
 			applies(plain).warns("removed .metadata.labels.extra=x, set by kubectl-label; set it in the manifest to keep it"),
 		}},
 		"handoff's own label, which a person set": {steps: []step{
-			labeled, label(ownership.ModeLabel + "=enforce"),
+			labeled, label(optin.Label + "=enforce"),
 			applies(plain).warns("removed .metadata.labels.ownership-handoff.io/mode, set by kubectl-label; set it in the manifest to keep it"),
 		}},
 		"handoff's own annotation, which a person changed": {steps: []step{

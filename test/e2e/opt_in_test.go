@@ -3,16 +3,16 @@ package e2e_test
 import (
 	"testing"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/optin"
 )
 
 // labeledMode returns a Deployment with the mode label.
 func labeledMode(mode string) string {
-	return withMetadata("labels: {"+ownership.ModeLabel+": \""+mode+"\"}", deployment("3", "app:1"))
+	return withMetadata("labels: {"+optin.Label+": \""+mode+"\"}", deployment("3", "app:1"))
 }
 
 func labeled(mode string) step {
-	return runs("label", "--overwrite", "deployment", "web", ownership.ModeLabel+"="+mode)
+	return runs("label", "--overwrite", "deployment", "web", optin.Label+"="+mode)
 }
 
 // rolledOut waits until the deployment controller has created a revision of the Deployment web.

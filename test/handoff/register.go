@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 )
 
@@ -74,7 +74,7 @@ func selectsByLabel(configuration *admissionregistrationv1.MutatingWebhookConfig
 	for i := range configuration.Webhooks {
 		selector := configuration.Webhooks[i].NamespaceSelector
 		if selector != nil && slices.ContainsFunc(selector.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool {
-			return r.Key == ownership.ModeLabel && r.Operator == metav1.LabelSelectorOpExists
+			return r.Key == optin.Label && r.Operator == metav1.LabelSelectorOpExists
 		}) {
 			return true
 		}
@@ -90,9 +90,9 @@ func waitLabeled(ctx context.Context, api client.Client) error {
 			return false, err
 		}
 		return !slices.ContainsFunc(namespaces.Items, func(n corev1.Namespace) bool {
-			annotation, annotated := n.Annotations[ownership.ModeAnnotation]
-			label, labeled := ownership.NamespaceLabel(annotation, annotated)
-			return labeled && n.Labels[ownership.ModeLabel] != label && n.Name != metav1.NamespaceSystem
+			annotation, annotated := n.Annotations[optin.Annotation]
+			label, labeled := optin.NamespaceLabel(annotation, annotated)
+			return labeled && n.Labels[optin.Label] != label && n.Name != metav1.NamespaceSystem
 		}), nil
 	}
 	if err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, readyTimeout, true, done); err != nil {

@@ -52,7 +52,7 @@ func TestImportsGoDownOneWay(t *testing.T) {
 // says and the other recognizes.
 func shared() []string {
 	return []string{
-		"config", "internal/apitypes", "internal/fieldpattern", "internal/fieldtree", "internal/jsontree", "internal/managedfields", "internal/protocol", "internal/scale",
+		"config", "internal/apitypes", "internal/fieldpattern", "internal/fieldtree", "internal/jsontree", "internal/managedfields", "internal/optin", "internal/protocol", "internal/scale",
 		"merge", "merge/schema", "ownership",
 	}
 }

@@ -31,7 +31,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/optin"
 )
 
 // Values are the values of fields by path. In a manifest or an edit, nil is null.
@@ -263,7 +263,7 @@ func (o Object) isControlled(path string) bool {
 
 // mode returns the mode of a write that makes this object.
 func (o Object) mode() string {
-	if label, ok := o.values[".metadata.labels."+ownership.ModeLabel].(string); ok {
+	if label, ok := o.values[".metadata.labels."+optin.Label].(string); ok {
 		return label
 	}
 	return o.Mode

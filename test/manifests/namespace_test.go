@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/optin"
 )
 
 // TestHandoffDoesNotInterceptItsOwnNamespace verifies this also for another namespace that is set with kustomize.
@@ -52,7 +52,7 @@ func TestHandoffDoesNotInterceptItsOwnNamespace(t *testing.T) {
 				selects := func(has labels.Set, mode string) bool {
 					has = maps.Clone(has)
 					if mode != "" {
-						has[ownership.ModeLabel] = mode
+						has[optin.Label] = mode
 					}
 					return matches(t, s, has)
 				}

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/optin"
 )
 
 // NewNamespace creates a namespace with a unique name, which starts with prefix, and deletes it when the test ends. The namespace
@@ -23,7 +23,7 @@ func NewNamespace(t *testing.T, api client.Client, prefix, mode string) (name st
 	t.Helper()
 	o := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix}}
 	if mode != "" {
-		o.Annotations = map[string]string{ownership.ModeAnnotation: mode}
+		o.Annotations = map[string]string{optin.Annotation: mode}
 	}
 	if err := api.Create(t.Context(), o); err != nil {
 		t.Fatal(err)

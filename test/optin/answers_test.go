@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
@@ -52,7 +53,7 @@ func TestTheAnswerIsWhatTheAPIServerDoes(t *testing.T) {
 		for _, c := range cells {
 			if c.system != "" && c.object == "" {
 				kubectl(t, "", "annotate", "namespace", c.namespace, mode+"-")
-				kubectl(t, "", "label", "namespace", c.namespace, ownership.ModeLabel+"-")
+				kubectl(t, "", "label", "namespace", c.namespace, optin.Label+"-")
 			}
 		}
 	}()
@@ -128,7 +129,7 @@ func createCells(t *testing.T) (cells []cell) {
 	for _, modeOf := range []string{"", "off", "warn", "enforce", "enforced"} {
 		for _, labeled := range []string{"", "follows"} {
 			for _, system := range []string{"", "true"} {
-				value, must := ownership.NamespaceLabel(modeOf, modeOf != "")
+				value, must := optin.NamespaceLabel(modeOf, modeOf != "")
 				if !must || labeled == "" {
 					value = ""
 				}
@@ -201,7 +202,7 @@ func compare(t *testing.T, cells []cell) {
 }
 
 // modeOf applies another manifest that still says 3, as a dry run, and returns the mode that the result shows.
-func modeOf(t *testing.T, c cell) ownership.Mode {
+func modeOf(t *testing.T, c cell) optin.Mode {
 	t.Helper()
 	seen := &warnings{}
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}},"spec":{"replicas":3,"paused":true}}`,
@@ -217,9 +218,9 @@ func modeOf(t *testing.T, c cell) ownership.Mode {
 	case err != nil:
 		t.Fatal(err)
 	case replicas == 7:
-		return ownership.ModeEnforce
+		return optin.Enforce
 	case len(seen.texts) > 0:
-		return ownership.ModeWarn
+		return optin.Warn
 	}
-	return ownership.ModeOff
+	return optin.Off
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/optin"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
@@ -116,7 +116,7 @@ func TestObjectsOptInThemselvesAndAreReviewedOnce(t *testing.T) {
 			if c.namespace != "" {
 				kubectl(t, "", "annotate", "namespace", name, mode+"="+c.namespace)
 			}
-			got := playCounted(t, name, ownership.ModeLabel+`: "`+c.object+`"`)
+			got := playCounted(t, name, optin.Label+`: "`+c.object+`"`)
 			if diff := cmp.Diff(counted(c.want), got); diff != "" {
 				t.Errorf("the API server's calls (-want +got):\n%s", diff)
 			}
@@ -152,7 +152,7 @@ func TestTheAPIServerCallsForEitherLabel(t *testing.T) {
 				case strings.HasPrefix(to, "team"):
 					kubectl(t, "", "label", "deployment", "web", "-n", name, to)
 				case to != "":
-					kubectl(t, "", "label", "--overwrite", "deployment", "web", "-n", name, ownership.ModeLabel+to)
+					kubectl(t, "", "label", "--overwrite", "deployment", "web", "-n", name, optin.Label+to)
 				}
 			}
 			write(c.from)

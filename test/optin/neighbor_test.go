@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -185,7 +186,7 @@ func creates(texts ...string) func(*tenant) error {
 // own returns the tenant's Deployment, whose image changes with each write, with a label and an annotation.
 func own(label, annotation, value string) string {
 	metadata, err := json.Marshal(map[string]any{
-		"name": "own", "labels": map[string]string{ownership.ModeLabel: label}, "annotations": map[string]string{annotation: value},
+		"name": "own", "labels": map[string]string{optin.Label: label}, "annotations": map[string]string{annotation: value},
 	})
 	if err != nil {
 		panic(err)

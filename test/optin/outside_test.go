@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
@@ -35,7 +35,7 @@ func TestObjectsOutsideNamespacesAreCalledForOnlyWithTheLabel(t *testing.T) {
 		t.Run(label, func(t *testing.T) {
 			object, labels := installation.Object{}, ""
 			if label != "" {
-				object.Labels, labels = map[string]string{ownership.ModeLabel: label}, ownership.ModeLabel+`: "`+label+`"`
+				object.Labels, labels = map[string]string{optin.Label: label}, optin.Label+`: "`+label+`"`
 			}
 			var want []string
 			for _, verb := range []string{"create ", "patch "} {
@@ -79,8 +79,8 @@ func TestNothingOutsideNamespacesIsBlockedWithoutPods(t *testing.T) {
 	}
 	defer install(t, handofftest.Options{})
 	before := apiServerMetric(t, "apiserver_admission_webhook_fail_open_count", outside)
-	applyOutside(t, "1", ownership.ModeLabel+": enforce")
-	applyOutside(t, "2", ownership.ModeLabel+": enforce")
+	applyOutside(t, "1", optin.Label+": enforce")
+	applyOutside(t, "2", optin.Label+": enforce")
 	kubectl(t, objectsOutside, "delete", "-f-")
 	if failed := apiServerMetric(t, "apiserver_admission_webhook_fail_open_count", outside) - before; failed != 3 {
 		t.Errorf("%d calls failed, want 3", failed)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/optin"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
@@ -127,10 +127,10 @@ func TestTheDocumentedCommandsForTheLabel(t *testing.T) {
 	for mode, want := range modes {
 		names[mode] = newNamespace(t)
 		if mode != "" {
-			kubectl(t, "", "annotate", "namespace", names[mode], ownership.ModeAnnotation+"="+mode)
+			kubectl(t, "", "annotate", "namespace", names[mode], optin.Annotation+"="+mode)
 		}
 		if want != "none" {
-			kubectl(t, "", "label", "namespace", names[mode], ownership.ModeLabel+"="+want)
+			kubectl(t, "", "label", "namespace", names[mode], optin.Label+"="+want)
 		}
 	}
 	shell := func(script string) {
@@ -144,7 +144,7 @@ func TestTheDocumentedCommandsForTheLabel(t *testing.T) {
 	shell(strings.TrimSuffix(cleanup, "```"))
 	for mode := range modes {
 		o := get(t, names[mode])
-		if _, annotated := o.Annotations[ownership.ModeAnnotation]; label(o) != "none" || annotated {
+		if _, annotated := o.Annotations[optin.Annotation]; label(o) != "none" || annotated {
 			t.Errorf("after the cleanup, mode %q: label %s", mode, label(o))
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
@@ -31,7 +31,7 @@ const (
 	patience = 60 * time.Second
 	// serviceAccount is the user of the webhook, with the permissions of manifests/base.
 	serviceAccount = "system:serviceaccount:" + handofftest.Namespace + ":handoff-webhook"
-	mode           = ownership.ModeAnnotation
+	mode           = optin.Annotation
 )
 
 // cluster is shared by the tests, which do not run in parallel: they count reviews, and stop the webhook.
@@ -172,7 +172,7 @@ func get(t *testing.T, name string) *corev1.Namespace {
 
 // label returns the label of a namespace, "none" if it has none.
 func label(o *corev1.Namespace) string {
-	value, ok := o.Labels[ownership.ModeLabel]
+	value, ok := o.Labels[optin.Label]
 	if !ok {
 		return "none"
 	}
@@ -187,7 +187,7 @@ func managersOfLabel(o *corev1.Namespace) (managers []string) {
 				Labels map[string]any `json:"f:labels"`
 			} `json:"f:metadata"`
 		}
-		if json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields) == nil && fields.Metadata.Labels["f:"+ownership.ModeLabel] != nil {
+		if json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields) == nil && fields.Metadata.Labels["f:"+optin.Label] != nil {
 			managers = append(managers, e.Manager+"/"+string(e.Operation))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -24,7 +25,7 @@ func TestEnableWritesOneAnnotation(t *testing.T) {
 		"status shop office",
 	))
 	enabled := office(t)
-	metadata(t, before)["annotations"] = map[string]any{ownership.ModeAnnotation: "enforce"}
+	metadata(t, before)["annotations"] = map[string]any{optin.Annotation: "enforce"}
 	if diff := cmp.Diff(settled(t, before), settled(t, enabled)); diff != "" {
 		t.Errorf("enabled (-want +got):\n%s", diff)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/optin"
 )
 
 // TestPreview previews applies to the objects of prepare. No webhook is installed here; TestGeneratedPreviewsMatchKubectlApply has one.
@@ -63,7 +63,7 @@ func team(t *testing.T) (kubeconfig string) {
 func TestPreviewWhereAPolicyRefusesTheLabel(t *testing.T) {
 	startWebhook(t)
 	kubeconfig := team(t)
-	const policy, annotate = "../../examples/policy/objects.yaml", "annotate --overwrite namespace shop " + ownership.ModeAnnotation
+	const policy, annotate = "../../examples/policy/objects.yaml", "annotate --overwrite namespace shop " + optin.Annotation
 	play(t, "apply -f "+policy)
 	t.Cleanup(func() { play(t, "delete -f "+policy, annotate+"-") })
 	for mode, want := range map[string]string{
@@ -86,7 +86,7 @@ func TestPreviewWhereAPolicyRefusesTheLabel(t *testing.T) {
 
 // TestPreviewOfRejectedApply tests row 7, in a namespace where handoff is enabled but its webhook is not installed.
 func TestPreviewOfRejectedApply(t *testing.T) {
-	play(t, "create namespace stock", "annotate namespace stock "+ownership.ModeAnnotation+"=enforce", "apply -n stock -f testdata/preview/set.yaml")
+	play(t, "create namespace stock", "annotate namespace stock "+optin.Annotation+"=enforce", "apply -n stock -f testdata/preview/set.yaml")
 	checkGolden(t, "previewrefused", transcript(t, cluster.controlPlane.Kubeconfig,
 		"preview -n stock -f testdata/preview/set.yaml",
 		"preview -n stock -f testdata/preview/ondelete.yaml",

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/ownership"
 	edit "github.com/ownership-handoff/handoff/plugin/manifest"
 	"github.com/ownership-handoff/handoff/plugin/release"
@@ -254,7 +255,7 @@ func (r released) wantReleased(t *testing.T, yard string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holders := ownership.EntriesFor(entries, pathOf(t, r.field))
+	holders := managedfields.For(entries, pathOf(t, r.field))
 	for _, e := range holders {
 		if config.Default().Managers().IsApplier(e) || e.Contains(ownership.LastAppliedPath()) {
 			t.Errorf("%s %s still manages %s", e.Manager, e.Operation, r.field)

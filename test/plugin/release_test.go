@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ownership-handoff/handoff/internal/managedfields"
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
@@ -140,7 +142,7 @@ func TestReleaseIsIndependentOfTheWebhook(t *testing.T) {
 	results := map[string][]string{}
 	for _, mode := range []string{"off", "enforce"} {
 		yard := newYard(t, mode)
-		play(t, "annotate namespace "+yard+" "+ownership.ModeAnnotation+"="+mode)
+		play(t, "annotate namespace "+yard+" "+optin.Annotation+"="+mode)
 		manifest, _ := files(t, workload)
 		resources.play(t, yard, manifest, []string{applied, cpuPatch, "scale deployment web --replicas=7"})
 		said := handoff(t, cluster.controlPlane.Kubeconfig, "release deployment/web .spec.replicas "+annotated+" "+resources.field+" -n "+yard)
@@ -166,7 +168,7 @@ func managersOf(t *testing.T, o ownership.Object, field string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holders := ownership.EntriesFor(entries, pathOf(t, field))
+	holders := managedfields.For(entries, pathOf(t, field))
 	names := make([]string, 0, len(holders))
 	for _, e := range holders {
 		names = append(names, e.Manager)

@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/test/document"
 )
 
@@ -187,7 +187,7 @@ func (g *generator) other() step {
 		return step{verb: replace, by: "kubectl-replace", manifest: maps.Clone(g.declare), saved: g.chance(30)}
 	case n < 52:
 		label := setting{at: "metadata/labels/ownership-handoff.io~mode", value: "off"}
-		_, label.gone = g.object.live.GetLabels()[ownership.ModeLabel]
+		_, label.gone = g.object.live.GetLabels()[optin.Label]
 		return step{verb: edit, by: "kubectl-label", sets: []setting{label}}
 	case n < 56 && g.kind().Pod != "":
 		restarted := g.kind().Pod + "metadata/annotations/kubectl.kubernetes.io~restartedAt"

@@ -25,7 +25,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 	"github.com/ownership-handoff/handoff/test/ledger"
@@ -96,7 +96,7 @@ func prepare(ctx context.Context, started *controlplane.ControlPlane) (err error
 		for _, role := range []string{opted, twin} {
 			namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: k.namespace(role)}}
 			if role == opted {
-				namespace.Annotations = map[string]string{ownership.ModeAnnotation: "enforce"}
+				namespace.Annotations = map[string]string{optin.Annotation: "enforce"}
 			}
 			if err := cluster.client.Create(ctx, namespace); err != nil {
 				return fmt.Errorf("creating a namespace of %s: %w", k.Kind, err)

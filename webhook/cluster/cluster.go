@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -136,7 +137,7 @@ func (f *State) NamespaceMode(name string) (mode string, ok bool) {
 	if namespace == nil {
 		return "", false
 	}
-	mode, ok = namespace.Annotations[ownership.ModeAnnotation]
+	mode, ok = namespace.Annotations[optin.Annotation]
 	return mode, ok
 }
 

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/optin"
 )
 
 type mode struct {
@@ -29,12 +29,12 @@ func TestNamespaceModeReturnsTheAnnotation(t *testing.T) {
 		annotations map[string]string
 		want        mode
 	}{
-		"enforce":                {map[string]string{ownership.ModeAnnotation: "enforce"}, mode{"enforce", true}},
-		"with other annotations": {map[string]string{ownership.ModeAnnotation: "warn", "a": "b"}, mode{"warn", true}},
-		"an unknown mode":        {map[string]string{ownership.ModeAnnotation: "Enforce"}, mode{"Enforce", true}},
-		"an empty annotation":    {map[string]string{ownership.ModeAnnotation: ""}, mode{"", true}},
+		"enforce":                {map[string]string{optin.Annotation: "enforce"}, mode{"enforce", true}},
+		"with other annotations": {map[string]string{optin.Annotation: "warn", "a": "b"}, mode{"warn", true}},
+		"an unknown mode":        {map[string]string{optin.Annotation: "Enforce"}, mode{"Enforce", true}},
+		"an empty annotation":    {map[string]string{optin.Annotation: ""}, mode{"", true}},
 		"a large annotation, of which the beginning is cached": {
-			map[string]string{ownership.ModeAnnotation: strings.Repeat("x", 200<<10)}, mode{strings.Repeat("x", 128), true},
+			map[string]string{optin.Annotation: strings.Repeat("x", 200<<10)}, mode{strings.Repeat("x", 128), true},
 		},
 	} {
 		n := namespace(t, c.annotations)

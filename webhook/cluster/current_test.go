@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/test/proxy"
 	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
@@ -85,7 +85,7 @@ type outage struct {
 // TestFactsReportStaleWatches causes all outages at the same time, because each takes a while.
 func TestFactsReportStaleWatches(t *testing.T) {
 	t.Parallel()
-	n := namespace(t, map[string]string{ownership.ModeAnnotation: "warn"})
+	n := namespace(t, map[string]string{optin.Annotation: "warn"})
 	known := func(f *cluster.State) string { mode, _ := f.NamespaceMode(n.Name); return mode }
 	connections, state := map[string]connection{}, map[string]*cluster.State{}
 	for sentence, c := range outages() {
@@ -203,7 +203,7 @@ func TestFactsStayFreshWithoutChanges(t *testing.T) {
 
 func setMode(t *testing.T, n *corev1.Namespace, mode string) {
 	t.Helper()
-	n.Annotations[ownership.ModeAnnotation] = mode
+	n.Annotations[optin.Annotation] = mode
 	if err := suite.client.Update(t.Context(), n); err != nil {
 		t.Fatal(err)
 	}

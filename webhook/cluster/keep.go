@@ -13,8 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	toolscache "k8s.io/client-go/tools/cache"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/scale"
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // The indexes of the informers.
@@ -48,11 +48,11 @@ const maxMode = 128
 func keepMode(namespace *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
 	out := namespaces()
 	out.Name, out.ResourceVersion = namespace.Name, namespace.ResourceVersion
-	if mode, ok := namespace.Annotations[ownership.ModeAnnotation]; ok {
-		out.Annotations = map[string]string{ownership.ModeAnnotation: strings.Clone(mode[:min(len(mode), maxMode)])}
+	if mode, ok := namespace.Annotations[optin.Annotation]; ok {
+		out.Annotations = map[string]string{optin.Annotation: strings.Clone(mode[:min(len(mode), maxMode)])}
 	}
-	if label, ok := namespace.Labels[ownership.ModeLabel]; ok {
-		out.Labels = map[string]string{ownership.ModeLabel: label}
+	if label, ok := namespace.Labels[optin.Label]; ok {
+		out.Labels = map[string]string{optin.Label: label}
 	}
 	return out
 }

@@ -19,8 +19,8 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/ratelimit"
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 const (
@@ -43,7 +43,7 @@ const (
 
 var errNotCalled = errors.New("the API server did not call handoff for the namespace")
 
-// Labels repairs the labels of namespaces (ownership.ModeLabel) that do not follow their annotation, for example because no pod
+// Labels repairs the labels of namespaces (optin.Label) that do not follow their annotation, for example because no pod
 // answered when the annotation was written.
 //
 // It does not write the label. It sends a patch without any change, for which the API server calls the webhook, whose response
@@ -134,9 +134,9 @@ func isWrong(o any) bool {
 	if !ok {
 		return false
 	}
-	annotation, annotated := namespace.Annotations[ownership.ModeAnnotation]
-	label, has := namespace.Labels[ownership.ModeLabel]
-	want, labeled := ownership.NamespaceLabel(annotation, annotated)
+	annotation, annotated := namespace.Annotations[optin.Annotation]
+	label, has := namespace.Labels[optin.Label]
+	want, labeled := optin.NamespaceLabel(annotation, annotated)
 	return has != labeled || label != want
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/optin"
 )
 
 // refusing refuses patches of one namespace, as a policy can, and records which namespaces were patched.
@@ -54,7 +54,7 @@ func (r *refusing) patches(name string) (count int) {
 func TestARefusedRepairDelaysNoOtherNamespace(t *testing.T) {
 	t.Parallel()
 	state := watching(t, suite.plane.Config)
-	refused := namespace(t, map[string]string{ownership.ModeAnnotation: "warn"}).Name
+	refused := namespace(t, map[string]string{optin.Annotation: "warn"}).Name
 	requests := &refusing{refused: refused}
 	config := rest.CopyConfig(suite.plane.Config)
 	config.Wrap(func(rt http.RoundTripper) http.RoundTripper {
@@ -73,7 +73,7 @@ func TestARefusedRepairDelaysNoOtherNamespace(t *testing.T) {
 	eventually(t, "the repair is refused", true, func() bool { return requests.patches(refused) > 0 })
 
 	began := time.Now()
-	other := namespace(t, map[string]string{ownership.ModeAnnotation: "warn"}).Name
+	other := namespace(t, map[string]string{optin.Annotation: "warn"}).Name
 	eventually(t, "the other namespace is repaired", true, func() bool { return requests.patches(other) > 0 })
 	if waited := time.Since(began); waited > 10*time.Second {
 		t.Errorf("the other namespace was repaired after %s", waited)

@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
 
@@ -75,7 +75,7 @@ func permit(t *testing.T, name, group, resource string) {
 
 func TestFactsDoNotBlockBeforeTheyAreReady(t *testing.T) {
 	t.Parallel()
-	n := namespace(t, map[string]string{ownership.ModeAnnotation: "enforce"})
+	n := namespace(t, map[string]string{optin.Annotation: "enforce"})
 	_, unstarted, err := stateOf(t.Context(), suite.plane.Config)
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestTheCacheStoresOnlyFieldsInUse(t *testing.T) {
 	t.Parallel()
 	crd := widgets("cached.example.com", map[string]string{"v1": ".spec.size"})
 	create(t, crd)
-	n := namespace(t, map[string]string{ownership.ModeAnnotation: "warn", "other": "annotation"})
+	n := namespace(t, map[string]string{optin.Annotation: "warn", "other": "annotation"})
 	get := func(key client.ObjectKey, o client.Object) {
 		t.Helper()
 		eventually(t, key.String()+" is cached", true, func() bool { return suite.cache.Get(t.Context(), key, o) == nil })
@@ -153,7 +153,7 @@ func TestTheCacheStoresOnlyFieldsInUse(t *testing.T) {
 	cachedNamespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	get(client.ObjectKeyFromObject(n), cachedNamespace)
 	wantNamespace := metav1.ObjectMeta{
-		Name: n.Name, ResourceVersion: cachedNamespace.ResourceVersion, Annotations: map[string]string{ownership.ModeAnnotation: "warn"},
+		Name: n.Name, ResourceVersion: cachedNamespace.ResourceVersion, Annotations: map[string]string{optin.Annotation: "warn"},
 	}
 	if diff := cmp.Diff(wantNamespace, cachedNamespace.ObjectMeta); diff != "" {
 		t.Errorf("the namespace (-want +got):\n%s", diff)

@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/scale"
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 const (
@@ -93,7 +93,7 @@ func (r *reports) problemOf(s *scaler) (reason, note string) {
 func (r *reports) warn(o *scaler, reason, note string) {
 	r.log.Info("a scaler needs attention", "kind", o.Kind, "namespace", o.Namespace, "name", o.Name,
 		"reason", reason, "note", note)
-	if mode, _ := ownership.ModeOf(r.state.NamespaceMode(o.Namespace)); r.events == nil || mode == ownership.ModeOff {
+	if mode, _ := optin.ModeOf(r.state.NamespaceMode(o.Namespace)); r.events == nil || mode == optin.Off {
 		return
 	}
 	r.events.Eventf(&corev1.ObjectReference{

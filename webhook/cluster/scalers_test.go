@@ -21,8 +21,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/scale"
-	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
 
@@ -276,7 +276,7 @@ func TestAKindThatCannotBeListedIsLoggedOnceAndDelaysNothing(t *testing.T) {
 func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 	t.Parallel()
 	kind, f := followed(t, "mistaken.example.com")
-	opted := namespace(t, map[string]string{ownership.ModeAnnotation: "enforce"}).Name
+	opted := namespace(t, map[string]string{optin.Annotation: "enforce"}).Name
 	other := namespace(t, nil).Name
 	ref := func(reference any) map[string]any { return map[string]any{"ref": reference} }
 	for _, n := range []string{opted, other} {
@@ -343,7 +343,7 @@ func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 func TestAHorizontalPodAutoscalerThatAScalerCreatedIsNotItsRival(t *testing.T) {
 	t.Parallel()
 	kind, f := followed(t, "creator.example.com")
-	n := namespace(t, map[string]string{ownership.ModeAnnotation: "enforce"}).Name
+	n := namespace(t, map[string]string{optin.Annotation: "enforce"}).Name
 	o := createScaler(t, n, "web", kind.GroupKind.WithVersion("v1"), map[string]any{"ref": map[string]any{"name": "web"}})
 	hpa := autoscaler(n, "made", "apps/v1", "Deployment", "web")
 	hpa.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(o, kind.GroupKind.WithVersion("v1"))}
