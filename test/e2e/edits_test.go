@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/ownership"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
@@ -109,14 +111,42 @@ func TestEditApplyByTheRecordOfTheManifest(t *testing.T) {
 	})
 }
 
-// TestEditApplyAfterARollback verifies that the live value is kept if the record is that of an older revision. TestAppliedValues in ownership
-// has other ways to lose it.
-func TestEditApplyAfterARollback(t *testing.T) {
+func TestEditApplyAfterARestart(t *testing.T) {
 	t.Parallel()
-	play(t, map[string]scenario{"kubectl rollout undo": {ruled: true, steps: []step{
-		applies(requesting("10m")), rolledOut("1"), applies(requesting("20m")), rolledOut("2"), runs("rollout", "undo", "deployment/web", "--to-revision=1"),
-		resizedByVPA(), requested("20m", "50m"), requested("30m", "30m"),
+	var first *handofftest.Webhook
+	start := did(func(n *namespace) {
+		_, first = n.configured(testdata("rules"))
+		n.wantRules()
+	})
+	play(t, map[string]scenario{"of the webhook": {steps: []step{
+		start, applies(requesting("10m")),
+		did(func(n *namespace) {
+			if err := first.Stop(); err != nil {
+				n.Fatal(err)
+			}
+		}), start, resizedByVPA(), requested("10m", "50m"), requested("20m", "20m"),
 	}}})
+}
+
+// TestEditApplyWithoutARecord verifies that the live value is kept if the record is not what handoff has written.
+func TestEditApplyWithoutARecord(t *testing.T) {
+	t.Parallel()
+	record := func(text string) step {
+		return runs("annotate", "--overwrite", "deployment/web", ownership.AppliedAnnotation+"="+text)
+	}
+	all := map[string]scenario{}
+	for sentence, lose := range map[string][]step{
+		"kubectl rollout undo, which brings an old one back": {
+			rolledOut("2"), runs("rollout", "undo", "deployment/web", "--to-revision=1"),
+		},
+		"kubectl replace, which drops it": {replaces(requesting("20m"))},
+		"a text that is no record":        {record("{")},
+		"a record by somebody else":       {record("{}")},
+	} {
+		all[sentence] = scenario{ruled: true, steps: slices.Concat([]step{applies(requesting("10m")), rolledOut("1"), applies(requesting("20m"))}, lose,
+			[]step{resizedByVPA(), requested("20m", "50m"), requested("30m", "30m")})}
+	}
+	play(t, all)
 }
 
 // TestNullUnderARule verifies row 8: null of a client-side apply clears no field of a controller. What it clears otherwise is the applier's
@@ -139,6 +169,30 @@ func untilDryRun(manifest, path, want string) step {
 		})
 		return r
 	}}
+}
+
+// inMode changes the mode of the namespace.
+func inMode(mode string) step {
+	return did(func(n *namespace) {
+		n.kubectl("annotate", "--overwrite", "namespace", n.name, optin.Annotation+"="+mode)
+	})
+}
+
+func TestEditApplyUnderSeveralConditions(t *testing.T) {
+	t.Parallel()
+	ci := append(serverSide(), "--field-manager=ci")
+	second := func(amount, want string) step { return applies(requesting(amount), ci...).value(cpu, want).twice() }
+	play(t, map[string]scenario{
+		"an edit that was applied while handoff was off is not one once it is on": {ruled: true, steps: []step{
+			applies(requesting("10m")), resizedByVPA(), inMode("warn"), untilDryRun(requesting("10m"), cpu, "10m"), requested("20m", "20m"),
+			resizedByVPA(), inMode("enforce"), untilDryRun(requesting("20m"), cpu, "50m"), requested("20m", "50m"),
+		}},
+		"two appliers": {ruled: true, steps: []step{
+			applies(requesting("10m")), resizedByVPA(), requested("10m", "50m"),
+			applies(requesting("10m")).warns(`kept .spec.template.spec.containers[name="app"].resources.requests.cpu, owned by vpa; a new manifest value wins`),
+			second("30m", "50m"), second("40m", "40m"), resizedByVPA(), second("40m", "50m"), requested("10m", "50m"),
+		}},
+	})
 }
 
 // withImage returns a manifest to which the rule for any writer applies.
