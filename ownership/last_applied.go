@@ -179,3 +179,26 @@ func setsIf(sets bool) Declaration {
 func LastAppliedPath() fieldpath.Path {
 	return fieldpath.MakePathOrDie("metadata", "annotations", LastAppliedAnnotation)
 }
+
+// Defaulted reports whether no manager has declared the field at path of live, as far as that is recorded.
+//
+// A manager can manage a field without having declared it: the manager that creates an object by an update, as client-side
+// apply does, also manages the fields that the API server sets by defaulting
+// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management). What such a manager has declared is
+// recorded in two cases: the manifests of the sender of this write, and the last-applied annotation of the manager that wrote
+// it. All other managers count as having declared the field.
+func (w Write) Defaulted(path fieldpath.Path) bool {
+	if w.Declared(path) != (Declared{}) {
+		return false
+	}
+	applied, _ := w.Live.LastAppliedManifest()
+	lastAppliedLacks := applied != nil && declarationIn(applied, path) == Lacks
+	for _, e := range managedfields.For(w.LiveEntries, path) {
+		own := e.Operation == managedfields.OperationUpdate && e.Same(w.Sender.Entry)
+		recorded := e.Operation == managedfields.OperationUpdate && e.Contains(LastAppliedPath())
+		if !own && (!recorded || !lastAppliedLacks) {
+			return false
+		}
+	}
+	return true
+}

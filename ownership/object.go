@@ -98,6 +98,12 @@ func (o Object) labels() labels.Set {
 	return set
 }
 
+// Entry is an entry of metadata.managedFields.
+type Entry = managedfields.Entry
+
+// ErrManagedFields is returned for managedFields that cannot be read.
+var ErrManagedFields = managedfields.ErrUnreadable
+
 // Entries returns the entries of metadata.managedFields. The error is ErrManagedFields.
 func (o Object) Entries() ([]Entry, error) { return managedfields.Of(o.root) }
 

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
