@@ -112,7 +112,12 @@ func TestAPodThatStartsBeforeTheAPIServerWaits(t *testing.T) {
 			s.eventually("its caches are filled", func() bool { status, _ := s.get("/readyz/caches"); return status == http.StatusOK })
 			if args == nil {
 				s.ready()
+				return
 			}
+			s.eventually("it says that no API server trusts its certificate", func() bool {
+				_, answer := s.get("/readyz?verbose")
+				return strings.Contains(answer, "[!]") && strings.Contains(answer, "MutatingWebhookConfiguration "+n.name+" does not exist")
+			})
 		})
 	}
 }

@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"context"
-	"encoding/base64"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -94,11 +92,7 @@ func aggregatedRole() outside {
 func injector(patch string) func(*namespace, outside) {
 	return func(n *namespace, o outside) {
 		n.Helper()
-		ca, _, err := cert.GenerateSelfSignedCertKey("server", nil, nil)
-		if err != nil {
-			n.Fatal(err)
-		}
-		raw := strings.ReplaceAll(patch, "CA", base64.StdEncoding.EncodeToString(ca))
+		raw := strings.ReplaceAll(patch, "CA", newCA(n.T))
 		object := &unstructured.Unstructured{}
 		if err := object.UnmarshalJSON([]byte(raw)); err != nil {
 			n.Fatal(err)
