@@ -301,7 +301,8 @@ func (k *keeper) becomesLive(entries []ownership.Entry, lastApplied []byte) bool
 		differs = nil
 	}
 	live, incoming := k.write.Live.At(annotationNames...), k.write.Incoming.At(annotationNames...)
-	if (live == nil) != (incoming == nil) || !bytes.Equal(lastApplied, lastAppliedOf(k.write.Live)) || !managedfields.SameFieldsBut(entries, k.write.LiveEntries, differs) {
+	isSame := (live == nil) == (incoming == nil) && bytes.Equal(lastApplied, lastAppliedOf(k.write.Live))
+	if !isSame || !managedfields.SameFieldsBut(entries, k.write.LiveEntries, differs) {
 		return false
 	}
 	ignored := generated(k.write)

@@ -119,8 +119,8 @@ func (w Write) ReadManifests() (found Manifests) {
 // Declared returns how the manifests declare the field at path: Clears only for client-side apply, as the other records do not have null.
 func (w Write) Declared(path fieldpath.Path) Declared { return w.declared(path, nil, nil) }
 
-// declared is Declared for a field that a manifest can also set at another path, the alias, or that is inside an atomic field: a manifest that sets the
-// latter sets all that it contains. Either is nil if there is none.
+// declared is Declared for a field that a manifest can also set at another path, the alias, or that is inside an atomic field, of which
+// a manifest sets all or nothing. Either is nil if there is none.
 func (w Write) declared(path, alias, atomic fieldpath.Path) Declared {
 	m, managed, is := w.Manifests, path, w.Incoming.Value(path)
 	if atomic != nil {

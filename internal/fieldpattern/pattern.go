@@ -19,11 +19,12 @@ import (
 // any list element, and names the fields that identify it in a list that has no keys itself (insideWalk).
 type Pattern []fieldpath.PathElementMatcher
 
-// Parse parses a path as the API server prints it in conflicts, such as
-// .spec.template.spec.containers[name="app"].resources. The wildcard *, as in .data.* or containers[*], matches any field,
-// key, value or index. In quotes it is not a wildcard: containers[name="*"] is the container named *. The wildcard [name=*] matches any
-// element of a list, which name identifies, and [destination.host=*] is the same for a nested field. A field name that contains a dot is written in brackets and quotes: .data["a.b"]. Labels and annotations need none: .metadata.labels.a.b/c. The error
-// quotes the part that does not parse.
+// Parse parses a path as the API server prints it in conflicts, such as .spec.template.spec.containers[name="app"].resources.
+//
+// The wildcard *, as in .data.* or containers[*], matches any field, key, value or index. In quotes it is not a wildcard:
+// containers[name="*"] is the container named *. The wildcard [name=*] matches any element of a list, which name identifies, and
+// [destination.host=*] is the same for a nested field. A field name that contains a dot is written in brackets and quotes: .data["a.b"].
+// Labels and annotations need none: .metadata.labels.a.b/c. The error quotes the part that does not parse.
 func Parse(text string) (Pattern, error) {
 	rest := strings.TrimSpace(text)
 	if rest == "" {
