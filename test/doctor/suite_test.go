@@ -74,9 +74,6 @@ func prepare(ctx context.Context, controlPlane *controlplane.ControlPlane) (err 
 	if cluster.reader, err = objects.NewReader(controlPlane.Config); err != nil {
 		return err
 	}
-	if cluster.manifests, err = renderedManifests(); err != nil {
-		return err
-	}
 	if cluster.certificate, err = newCertificate(service+"."+namespace+".svc", 90*24*time.Hour); err != nil {
 		return err
 	}
@@ -85,10 +82,7 @@ func prepare(ctx context.Context, controlPlane *controlplane.ControlPlane) (err 
 		return err
 	}
 	cluster.version = strings.TrimPrefix(strings.TrimSpace(string(output)), "handoff-webhook ")
-	if err := apply(); err != nil {
-		return err
-	}
-	for _, step := range []func() error{startWebhook, trustCA, storeCertificate, runPods, exposePods, optIn} {
+	for _, step := range []func() error{render, apply, startWebhook, trustCA, storeCertificate, runPods, exposePods, optIn} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -137,16 +131,16 @@ func addressOfThisMachine() (string, error) {
 	return "", fmt.Errorf("this machine has no IPv4 address besides the loopback addresses: %v", addresses)
 }
 
-// renderedManifests returns the manifests without the ResourceQuota: no controller computes its status, without which the API server
+// render sets cluster.manifests: the manifests without the ResourceQuota: no controller computes its status, without which the API server
 // refuses all pods.
-func renderedManifests() (string, error) {
+func render() error {
 	namespace, err := os.ReadFile(filepath.Join(cluster.root, "manifests", "components", "namespace", "namespace.yaml"))
 	if err != nil {
-		return "", err
+		return err
 	}
 	manifests, err := kubectl("", "kustomize", filepath.Join(cluster.root, "manifests", "base"))
 	if err != nil {
-		return "", err
+		return err
 	}
 	documents := []string{string(namespace)}
 	for document := range strings.SplitSeq(manifests, "\n---\n") {
@@ -154,7 +148,8 @@ func renderedManifests() (string, error) {
 			documents = append(documents, document)
 		}
 	}
-	return strings.Join(documents, "\n---\n"), nil
+	cluster.manifests = strings.Join(documents, "\n---\n")
+	return nil
 }
 
 // apply installs the manifests as kubectl apply -k does.
