@@ -86,10 +86,10 @@ func hpaEntry() string {
 // writeOf returns the write that makes incoming of live, sent by a field manager.
 func writeOf(t *testing.T, fieldManager string, live, incoming stored) ownership.Write {
 	t.Helper()
-	w := ownership.Write{ObjectContext: ownership.ObjectContext{Managers: managers}}
+	w := ownership.Write{FieldManager: fieldManager, ObjectContext: ownership.ObjectContext{Managers: managers}}
 	w.Live, w.LiveEntries = parsed(t, live.text())
 	w.Incoming, w.IncomingEntries = parsed(t, incoming.text())
-	w.Sender = w.SentBy(fieldManager)
+	w.Sender = w.SentBy()
 	return w
 }
 

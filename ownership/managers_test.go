@@ -116,8 +116,8 @@ func TestSender(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			a := ownership.Write{
-				ObjectContext: ownership.ObjectContext{Managers: managers}, LiveEntries: entries(t, c.live...), IncomingEntries: entries(t, c.incoming...),
-			}.SentBy(c.fieldManager)
+				FieldManager: c.fieldManager, ObjectContext: ownership.ObjectContext{Managers: managers}, LiveEntries: entries(t, c.live...), IncomingEntries: entries(t, c.incoming...),
+			}.SentBy()
 			got := sender{a.Writer, a.Entry.Manager, a.Entry.Operation, a.ServerSide()}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("sender (-want +got):\n%s", diff)

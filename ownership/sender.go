@@ -17,11 +17,10 @@ type Sender struct {
 // ServerSide reports whether the write is a server-side apply.
 func (s Sender) ServerSide() bool { return s.Entry.Operation == managedfields.OperationApply }
 
-// SentBy returns the field manager that sends the write, given its objects, entries and Managers. fieldManager is the one in the
-// request's options, or empty. If it is empty, the sender is the manager whose entry the write updated, and the zero Sender if
-// there is none.
-func (w Write) SentBy(fieldManager string) Sender {
-	s := Sender{Entry: senderEntry(fieldManager, w.LiveEntries, w.IncomingEntries)}
+// SentBy returns the field manager that sends the write, given its objects, entries and Managers. Without FieldManager, it is the manager
+// whose entry the write updated, and the zero Sender if there is none.
+func (w Write) SentBy() Sender {
+	s := Sender{Entry: senderEntry(w.FieldManager, w.LiveEntries, w.IncomingEntries)}
 	switch {
 	case s.Entry.Manager == "":
 		return Sender{}

@@ -135,7 +135,7 @@ func sentBy(t *testing.T, manager, live, incoming string) ownership.Writer {
 		return replicas
 	}
 	w := ownership.Write{
-		Live: object(t, live), Incoming: object(t, incoming),
+		Live: object(t, live), Incoming: object(t, incoming), FieldManager: manager,
 		ObjectContext: ownership.ObjectContext{Managers: managers.WithRules(rules, scale)},
 	}
 	var err error
@@ -145,7 +145,7 @@ func sentBy(t *testing.T, manager, live, incoming string) ownership.Writer {
 	if w.IncomingEntries, err = w.Incoming.Entries(); err != nil {
 		t.Fatal(err)
 	}
-	return w.SentBy(manager).Writer
+	return w.SentBy().Writer
 }
 
 func TestSentByKnowsManifestsOfServerSideApply(t *testing.T) {

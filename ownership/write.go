@@ -48,7 +48,7 @@ func (w *Write) Read() (err error) {
 	if w.IncomingEntries, err = w.Incoming.Entries(); err != nil {
 		return fmt.Errorf("object: %w", err)
 	}
-	if w.Sender = w.SentBy(w.FieldManager); w.Sender.Writer == Applier {
+	if w.Sender = w.SentBy(); w.Sender.Writer == Applier {
 		w.Manifests = w.ReadManifests()
 	}
 	return nil
