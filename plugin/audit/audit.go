@@ -66,9 +66,9 @@ const (
 
 // Risk is a risk of one object. It does not refer to the object, which is not kept.
 type Risk struct {
-	Kind   Kind               `json:"risk"`
-	Object explain.ObjectData `json:"object"`
-	Field  string             `json:"field"`
+	Kind   Kind            `json:"risk"`
+	Object source.Identity `json:"object"`
+	Field  string          `json:"field"`
 	// Now describes the field's current value, NextApply what an apply would do.
 	Now       string `json:"now"`
 	NextApply string `json:"nextApply"`
@@ -82,15 +82,12 @@ type Risk struct {
 	Since    string   `json:"since,omitempty"`
 	// Remedies are in order, the quickest first. Those that begin with kubectl are commands.
 	Remedies []string `json:"remedies,omitempty"`
-
-	name, title string
 }
 
 // risk returns a risk of a field, without what the next apply does.
 func risk(kind Kind, e explain.Explanation, f *ownership.Field) Risk {
 	return Risk{
-		Kind: kind, Object: explain.ObjectOf(e.Subject), name: e.Subject.String(), title: e.Subject.Title(),
-		Field: explain.Text(f.Path), Now: e.Short(f.Path, f.Value), Since: f.Since,
+		Kind: kind, Object: e.Subject.Identity, Field: explain.Text(f.Path), Now: e.Short(f.Path, f.Value), Since: f.Since,
 	}
 }
 
@@ -186,7 +183,7 @@ func lostRules(o ownership.Object) bool {
 func (a *auditor) finish() {
 	r := a.report
 	slices.SortStableFunc(r.Risks, func(a, b Risk) int {
-		return cmp.Or(cmp.Compare(a.Object.Namespace, b.Object.Namespace), cmp.Compare(a.name, b.name), cmp.Compare(a.Kind, b.Kind))
+		return cmp.Or(cmp.Compare(a.Object.Namespace, b.Object.Namespace), cmp.Compare(a.Object.String(), b.Object.String()), cmp.Compare(a.Kind, b.Kind))
 	})
 	r.Resources = slices.Compact(slices.Sorted(slices.Values(a.survey.Resources)))
 	r.Gaps = append(r.Gaps, a.survey.Gaps...)

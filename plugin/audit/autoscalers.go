@@ -36,9 +36,7 @@ func (a *auditor) several(e explain.Explanation) {
 	a.report.Risks = append(a.report.Risks, r)
 }
 
-func deletion(of *source.Autoscaler) string {
-	return fmt.Sprintf("kubectl delete %s -n %s", of, of.Namespace)
-}
+func deletion(of *source.Autoscaler) string { return "kubectl delete " + of.Title() }
 
 // targets adds risks for autoscalers that scale nothing, but not for those that another one has created, which has the risk.
 func (a *auditor) targets() {
@@ -56,10 +54,7 @@ func (a *auditor) targets() {
 // target adds a risk if an autoscaler scales nothing.
 func (a *auditor) target(scaler *source.Autoscaler) {
 	r := Risk{
-		Kind: NoTarget, name: scaler.String(), Field: scaler.Path, Now: "no " + scaler.TargetText(), Since: scaler.Since,
-		Object: explain.ObjectData{
-			APIVersion: scaler.Kind.GroupVersion().String(), Kind: scaler.Kind.Kind, Namespace: scaler.Namespace, Name: scaler.Name,
-		},
+		Kind: NoTarget, Object: scaler.Identity, Field: scaler.Path, Now: "no " + scaler.Target().String(), Since: scaler.Since,
 	}
 	remedy := "set its " + scaler.Path[strings.LastIndex(scaler.Path, ".")+1:] + " to "
 	switch {
@@ -68,7 +63,7 @@ func (a *auditor) target(scaler *source.Autoscaler) {
 		if scaler.Min > 0 {
 			r.NextApply = fmt.Sprintf("is scaled to at least %d once it exists", scaler.Min)
 		}
-		remedy = "apply " + scaler.TargetText()
+		remedy = "apply " + scaler.Target().String()
 	case scaler.NotScalable:
 		r.NextApply = "nothing: no such kind with a scale subresource"
 		remedy += "a kind with a scale subresource"

@@ -24,7 +24,7 @@ func (r *Report) Table(w io.Writer, wide bool) error {
 		rows := make([][]string, len(r.Risks))
 		for i, risk := range r.Risks {
 			for _, cell := range []string{
-				risk.Object.Namespace, risk.name, string(risk.Kind), risk.Field, risk.Now, risk.NextApply, risk.Handoff,
+				risk.Object.Namespace, risk.Object.String(), string(risk.Kind), risk.Field, risk.Now, risk.NextApply, risk.Handoff,
 				strings.Join(risk.Managers, ", "), risk.Since, strings.Join(risk.Remedies, "; "),
 			}[:len(head)] {
 				rows[i] = append(rows[i], table.Dash(cell))
@@ -75,7 +75,7 @@ func (r *Report) summary() string {
 func (r *Report) notes() (sentences []string) {
 	changed := make([]string, len(r.Changed))
 	for i, c := range r.Changed {
-		changed[i] = fmt.Sprintf("%s of %s (%s)", c.Field, c.title, c.Managers[0])
+		changed[i] = fmt.Sprintf("%s of %s (%s)", c.Field, c.Object.Title(), c.Managers[0])
 	}
 	for _, note := range []struct {
 		format string

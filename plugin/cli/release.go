@@ -63,7 +63,7 @@ func (s *shared) release(c *cobra.Command, args []string) error {
 			return err
 		}
 		of := plan.Subject
-		client, err := source.Client(s.cluster, source.Identity{Kind: of.Kind, Namespace: of.Namespace, Name: of.Name})
+		client, err := source.Client(s.cluster, of.Identity)
 		if err == nil {
 			object, err = plan.CarryOut(c.Context(), client, s.dryRun)
 		}

@@ -19,21 +19,13 @@ type Data struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 	// Object is the explained object.
-	Object ObjectData `json:"object"`
+	Object source.Identity `json:"object"`
 	// Autoscaler targets the object; Scale is the field that it sets.
 	Autoscaler string      `json:"autoscaler,omitempty"`
 	Scale      string      `json:"scale,omitempty"`
 	Fields     []FieldData `json:"fields"`
 	// Gaps describe what is unknown; a complete answer has none.
 	Gaps []string `json:"gaps,omitempty"`
-}
-
-// ObjectData names an object.
-type ObjectData struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Namespace  string `json:"namespace,omitempty"`
-	Name       string `json:"name"`
 }
 
 // FieldData is a field.
@@ -65,7 +57,7 @@ type EntryData struct {
 // Data returns the explanation for -o json and yaml.
 func (e Explanation) Data(chosen func(ownership.Owner) bool) Data {
 	d := Data{
-		APIVersion: APIVersion, Kind: "Explanation", Object: ObjectOf(e.Subject), Autoscaler: e.Subject.Context.Autoscaler,
+		APIVersion: APIVersion, Kind: "Explanation", Object: e.Subject.Identity, Autoscaler: e.Subject.Context.Autoscaler,
 		Scale: Text(e.Subject.Context.Scale), Fields: []FieldData{}, Gaps: e.Subject.Gaps,
 	}
 	for i := range e.Fields {
@@ -86,11 +78,6 @@ func (e Explanation) Data(chosen func(ownership.Owner) bool) Data {
 		d.Fields = append(d.Fields, data)
 	}
 	return d
-}
-
-// ObjectOf returns the name of a subject's object.
-func ObjectOf(s source.Subject) ObjectData {
-	return ObjectData{s.Kind.GroupVersion().String(), s.Kind.Kind, s.Namespace, s.Name}
 }
 
 // Text returns a path in the form that ownership.ParsePattern parses: as the API server prints it in conflicts, except that

@@ -33,7 +33,7 @@ func subject(t *testing.T, annotations, spec string, entries ...string) source.S
 		t.Fatal(err)
 	}
 	return source.Subject{
-		Object: object, Name: "web", Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"},
+		Identity: source.Identity{Name: "web", Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}}, Object: object,
 		Context: ownership.ObjectContext{
 			Managers: config.Default().Managers(), Scale: fieldpath.MakePathOrDie("spec", "replicas"),
 		},

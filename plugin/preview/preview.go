@@ -48,9 +48,9 @@ func (o Options) manager() string {
 
 // Preview is what an apply does to an object, without the contents of a Secret.
 type Preview struct {
-	APIVersion string             `json:"apiVersion"`
-	Kind       string             `json:"kind"`
-	Object     explain.ObjectData `json:"object"`
+	APIVersion string          `json:"apiVersion"`
+	Kind       string          `json:"kind"`
+	Object     source.Identity `json:"object"`
 	// Creates reports whether the apply creates the object.
 	Creates bool `json:"creates,omitempty"`
 	// Mode is the mode in the object's label or its namespace's annotation, or installation.Unknown.
@@ -94,7 +94,7 @@ type trial struct {
 // for rejecting the apply.
 func Of(ctx context.Context, a source.Application, o Options) (Preview, error) {
 	t := &trial{application: a, options: o, used: map[string]bool{}, preview: Preview{
-		APIVersion: explain.APIVersion, Kind: "Preview", Object: explain.ObjectOf(a.Subject), Creates: !a.Subject.Object.Present(),
+		APIVersion: explain.APIVersion, Kind: "Preview", Object: a.Subject.Identity, Creates: !a.Subject.Object.Present(),
 		Fields: []Field{}, Gaps: a.Subject.Gaps, subject: a.Subject,
 	}}
 	err := t.compare(ctx)

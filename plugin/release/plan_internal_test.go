@@ -58,7 +58,7 @@ func (o object) subject(t *testing.T) source.Subject {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := source.Subject{Kind: group.WithKind(kind), Name: "web"}
+	s := source.Subject{Identity: source.Identity{Kind: group.WithKind(kind), Name: "web"}}
 	if s.Object, err = ownership.ParseObject([]byte(text)); err != nil {
 		t.Fatal(err)
 	}

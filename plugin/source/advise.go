@@ -67,12 +67,12 @@ func resourceOf(err error) string {
 }
 
 // Advise returns the error of a request about the object as one line, without the API server's message for a Secret.
-func (s Subject) Advise(err error) error {
+func (i Identity) Advise(err error) error {
 	var status apierrors.APIStatus
-	if s.IsSecret() && errors.As(err, &status) && !IsPermission(err) && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
+	if i.IsSecret() && errors.As(err, &status) && !IsPermission(err) && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 		return wrapped{WithoutMessage(err).Error(), err}
 	}
-	return Advise(err, s.Namespace)
+	return Advise(err, i.Namespace)
 }
 
 // IsPermission reports whether an API server's error is about permissions. Such a message does not quote the object.

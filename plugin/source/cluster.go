@@ -155,7 +155,7 @@ func (c *cluster) get(ctx context.Context, id Identity, namespace string) (*unst
 	case apierrors.IsNotFound(err):
 		return nil, nil //nolint:nilnil // no object and no error
 	case err != nil:
-		return nil, Subject{Kind: id.Kind, Namespace: id.Namespace}.Advise(err)
+		return nil, id.Advise(err)
 	}
 	return live, nil
 }

@@ -19,7 +19,7 @@ type resourceKind struct {
 // String returns the name of the resource as kubectl prints it, such as deployments.apps, or that of the kind for files.
 func (k resourceKind) String() string {
 	if k.resource.Empty() {
-		return nameOf(k.gvk.GroupKind(), "*")
+		return Identity{Kind: k.gvk, Name: "*"}.String()
 	}
 	return k.resource.GroupResource().String()
 }

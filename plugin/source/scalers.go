@@ -23,9 +23,8 @@ func hpaKind() schema.GroupKind {
 
 // Autoscaler contains the parts of a HorizontalPodAutoscaler or another scaler that a survey needs.
 type Autoscaler struct {
-	Kind            schema.GroupVersionKind
-	Namespace, Name string
-	Reference       scale.Reference
+	Identity
+	Reference scale.Reference
 	// Path is that of its reference. Problem is why it references nothing.
 	Path, Problem string
 	// Min and Max are the bounds of a HorizontalPodAutoscaler.
@@ -45,17 +44,14 @@ type Autoscaler struct {
 	found  bool   // whether the target has been read
 }
 
-// String returns the name of the autoscaler as kubectl prints it.
-func (a *Autoscaler) String() string { return nameOf(a.Kind.GroupKind(), a.Name) }
-
-// TargetText returns the name of the target as kubectl prints it.
-func (a *Autoscaler) TargetText() string { return nameOf(a.Reference.Target, a.Reference.TargetName) }
+// Target returns what the autoscaler references, in no version.
+func (a *Autoscaler) Target() Identity {
+	return Identity{a.Reference.Target.WithVersion(""), a.Namespace, a.Reference.TargetName}
+}
 
 // autoscalerOf returns an object as a scaler of the rank-th kind, nil if it references nothing and need not.
 func autoscalerOf(o *unstructured.Unstructured, kind scale.Kind, rank int) (*Autoscaler, error) {
-	a := &Autoscaler{
-		Kind: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName(), Path: kind.PathText(), labels: o.GetLabels(),
-	}
+	a := &Autoscaler{Identity: IdentityOf(o), Path: kind.PathText(), labels: o.GetLabels()}
 	var ok bool
 	var problem error
 	if kind.GroupKind != hpaKind() {
@@ -100,23 +96,10 @@ func (a *Autoscaler) addHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) {
 	}
 }
 
-// target identifies an object that scalers reference.
-type target struct {
-	namespace string
-	kind      schema.GroupKind
-	name      string
-}
-
-func targetOf(o *unstructured.Unstructured) target {
-	return target{o.GetNamespace(), o.GroupVersionKind().GroupKind(), o.GetName()}
-}
-
-func (s *Subject) target() target { return target{s.Namespace, s.Kind.GroupKind(), s.Name} }
-
 // scalers are the HorizontalPodAutoscalers and the other scalers of a namespace, or of all.
 type scalers struct {
 	all []*Autoscaler
-	of  map[target][]*Autoscaler // those with a valid reference
+	of  map[Identity][]*Autoscaler // those with a valid reference, by target
 	// readable are the managers of the other kinds that could be read, or are not installed.
 	readable []string
 	// unread are sentences about the kinds that could not be read.
@@ -125,7 +108,7 @@ type scalers struct {
 
 // readScalers reads the HorizontalPodAutoscalers and the scalers of the given kinds in a namespace, or in all.
 func readScalers(ctx context.Context, from origin, kinds []scale.Kind, namespace string) (*scalers, error) {
-	l := &scalers{of: map[target][]*Autoscaler{}}
+	l := &scalers{of: map[Identity][]*Autoscaler{}}
 	hpas := scale.Kind{GroupKind: hpaKind(), Path: []string{"spec", "scaleTargetRef"}}
 	for rank, kind := range slices.Concat([]scale.Kind{hpas}, kinds) {
 		complete, why, err := from.list(ctx, kind.GroupKind, namespace, labels.Everything(), func(o *unstructured.Unstructured) error {
@@ -134,8 +117,7 @@ func readScalers(ctx context.Context, from origin, kinds []scale.Kind, namespace
 				l.all = append(l.all, a)
 			}
 			if a != nil && a.Problem == "" {
-				at := target{a.Namespace, a.Reference.Target, a.Reference.TargetName}
-				l.of[at] = append(l.of[at], a)
+				l.of[a.Target()] = append(l.of[a.Target()], a)
 			}
 			return err
 		})
@@ -152,7 +134,7 @@ func readScalers(ctx context.Context, from origin, kinds []scale.Kind, namespace
 	return l, nil
 }
 
-func (l *scalers) references(at target) (all []scale.Reference) {
+func (l *scalers) references(at Identity) (all []scale.Reference) {
 	for _, a := range l.of[at] {
 		all = append(all, a.Reference)
 	}
@@ -162,7 +144,8 @@ func (l *scalers) references(at target) (all []scale.Reference) {
 // scaledBy sets the scaler of a subject, by the webhook's rules.
 func (s *Subject) scaledBy(l *scalers) {
 	entries, _ := s.Object.Entries() // the caller that reads the fields reports the error
-	first, _ := scale.Choose(l.references(s.target()))
+	at := s.inAnyVersion()
+	first, _ := scale.Choose(l.references(at))
 	s.Scaler = ownership.Scaler{
 		Name: first.Scaler, Desired: first.Desired, OffAtZero: first.OffAtZero, Readable: l.readable,
 	}
@@ -171,7 +154,7 @@ func (s *Subject) scaledBy(l *scalers) {
 	if s.Scaler.Name == "" {
 		s.Context.Autoscaler = scale.NodeGroupScaler(s.Kind.GroupKind(), s.Object.At())
 	}
-	for _, a := range l.of[s.target()] {
+	for _, a := range l.of[at] {
 		if a.scaled != "" && (a.Reference.Scaler == first.Scaler || a.Reference.ControlledBy == first.Scaler) {
 			s.Scaled = a.scaled
 		}

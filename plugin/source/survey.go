@@ -34,7 +34,7 @@ type Survey struct {
 	kinds    []resourceKind
 	scalers  *scalers
 	whole    map[schema.GroupKind]bool // kinds of which all objects have been read
-	seen     map[target]bool           // the kinds that namespaces have objects of
+	seen     map[Identity]bool         // the kinds that namespaces have objects of
 }
 
 // Visit is called with an object, which it must not keep.
@@ -46,7 +46,7 @@ const Scalable = "*"
 // Survey starts a survey of types; without any, of all kinds with a scale subresource. Of ReplicaSets it then surveys only those that
 // an autoscaler targets, because a Deployment usually owns the others.
 func (r Reader) Survey(ctx context.Context, types ...string) (*Survey, error) {
-	s := &Survey{types: types, whole: map[schema.GroupKind]bool{}, seen: map[target]bool{}}
+	s := &Survey{types: types, whole: map[schema.GroupKind]bool{}, seen: map[Identity]bool{}}
 	if slices.Contains(types, Scalable) {
 		s.types = nil
 	}
@@ -143,7 +143,7 @@ func (s *Survey) Each(ctx context.Context, visit Visit) error {
 // visit calls visit with the subject of an object.
 func (s *Survey) visit(ctx context.Context, o *unstructured.Unstructured, visit Visit) error {
 	s.find(o)
-	if len(s.types) == 0 && IdentityOf(o).Kind.GroupKind() == replicaSet() && s.scalers.of[targetOf(o)] == nil {
+	if at := IdentityOf(o).inAnyVersion(); len(s.types) == 0 && at.Kind.GroupKind() == replicaSet() && s.scalers.of[at] == nil {
 		return nil
 	}
 	subject, err := s.live.subject(ctx, o, true)
@@ -158,11 +158,11 @@ func (s *Survey) visit(ctx context.Context, o *unstructured.Unstructured, visit 
 
 // find marks an object as the target of autoscalers.
 func (s *Survey) find(o *unstructured.Unstructured) {
-	at := targetOf(o)
+	at := IdentityOf(o).inAnyVersion()
 	for _, a := range s.scalers.of[at] {
 		a.found = true
 	}
-	s.seen[target{namespace: at.namespace, kind: at.kind}] = true
+	s.seen[Identity{Kind: at.Kind, Namespace: at.Namespace}] = true
 }
 
 // settle determines whether the targets exist that have not been visited. In files, which need not contain all objects, a target is also
@@ -191,9 +191,9 @@ func (s *Survey) settle(ctx context.Context) error {
 			}
 		}
 		for _, a := range scalers {
-			a.Missing = !a.found && (online || a.Since != "" || s.seen[target{namespace: a.Namespace, kind: kind}])
+			a.Missing = !a.found && (online || a.Since != "" || s.seen[Identity{Kind: kind.WithVersion(""), Namespace: a.Namespace}])
 			if !a.found && !a.Missing {
-				unknown = append(unknown, a.TargetText())
+				unknown = append(unknown, a.Target().String())
 			}
 		}
 	}
@@ -206,7 +206,7 @@ func (s *Survey) settle(ctx context.Context) error {
 
 // Rivals returns the scalers that scale a subject against each other, none if fewer than two do.
 func (s *Survey) Rivals(subject Subject) (rivals []*Autoscaler) {
-	at := subject.target()
+	at := subject.inAnyVersion()
 	for _, name := range scale.Rivals(s.scalers.references(at)) {
 		for _, a := range s.scalers.of[at] {
 			if a.Reference.Scaler == name {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/apitypes"
@@ -19,11 +18,6 @@ import (
 
 // hiddenText replaces a value that is not shown.
 const hiddenText = "***"
-
-// IsSecret reports whether the object is a Secret. Most values of Secrets are hidden; see Hidden.
-func (s Subject) IsSecret() bool { return isSecret(s.Kind) }
-
-func isSecret(kind schema.GroupVersionKind) bool { return kind.Group == "" && kind.Kind == "Secret" }
 
 // Show returns a field's value for people.
 func (s Subject) Show(path fieldpath.Path, value []byte) string {
@@ -73,7 +67,7 @@ func harmless(path fieldpath.Path) bool {
 
 // Masked returns an object for printing: a Secret without its contents, any other object unchanged.
 func Masked(o *unstructured.Unstructured) *unstructured.Unstructured {
-	if isSecret(o.GroupVersionKind()) {
+	if IdentityOf(o).IsSecret() {
 		o = o.DeepCopy()
 		mask(o.Object)
 	}
