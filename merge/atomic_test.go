@@ -2,7 +2,6 @@ package merge_test
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -204,19 +203,20 @@ func TestNamedElementsOfAnAtomicList(t *testing.T) {
 				want[i].Weight = of[0].Weight
 			}
 		}
-		got := applyAtomic(t, ".http[name=*].w", jsonOf(t, was), jsonOf(t, is))
-		if diff := jsontest.Diff(t, `{"http":`+jsonOf(t, want)+`}`, string(got.object.At("spec").Text())); diff != "" {
-			t.Fatalf("%s, applied %s (-want +got):\n%s", jsonOf(t, was), jsonOf(t, is), diff)
+		live, sent, stored := string(jsontest.Encode(t, was)), string(jsontest.Encode(t, is)), string(jsontest.Encode(t, want))
+		got := applyAtomic(t, ".http[name=*].w", live, sent)
+		if diff := jsontest.Diff(t, `{"http":`+stored+`}`, string(got.object.At("spec").Text())); diff != "" {
+			t.Fatalf("%s, applied %s (-want +got):\n%s", live, sent, diff)
 		}
 		managers := "ci rollouts"
-		switch jsonOf(t, want) {
-		case jsonOf(t, is):
+		switch stored {
+		case sent:
 			continue // nothing is kept
-		case jsonOf(t, was):
+		case live:
 			managers = "rollouts"
 		}
 		if diff := gocmp.Diff(managers, managersOf(got.entries)); diff != "" {
-			t.Fatalf("%s, applied %s: managers (-want +got):\n%s", jsonOf(t, was), jsonOf(t, is), diff)
+			t.Fatalf("%s, applied %s: managers (-want +got):\n%s", live, sent, diff)
 		}
 	}
 }
@@ -248,15 +248,6 @@ func named(routes []route, name string) (found []route) {
 		}
 	}
 	return found
-}
-
-func jsonOf(t *testing.T, value any) string {
-	t.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // managersOf returns the managers of .spec.http.

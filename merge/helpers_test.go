@@ -37,7 +37,7 @@ type stored struct {
 func (s stored) text() string {
 	metadata := `"name":"web"`
 	if s.lastApplied != "" {
-		metadata += fmt.Sprintf(`,"annotations":{"a":"1",%q:%s}`, ownership.LastAppliedAnnotation, quoted(s.lastApplied))
+		metadata += fmt.Sprintf(`,"annotations":{"a":"1",%q:%q}`, ownership.LastAppliedAnnotation, s.lastApplied)
 	}
 	if s.entries != nil {
 		metadata += `,"managedFields":` + list(s.entries...)
@@ -46,14 +46,6 @@ func (s stored) text() string {
 }
 
 func list(texts ...string) string { return "[" + strings.Join(texts, ",") + "]" }
-
-func quoted(s string) string {
-	text, err := json.Marshal(s)
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
-}
 
 // entry writes an entry of managedFields as the API server does.
 func entry(manager, operation, at string, fields ...string) string {

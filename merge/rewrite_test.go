@@ -2,6 +2,7 @@ package merge_test
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -102,7 +103,7 @@ func TestRewriteRestoresMissingParents(t *testing.T) {
 // the API server reject the object.
 func TestRewriteCountsARecordAgainstTheSizeOfAnnotations(t *testing.T) {
 	field := func(path fieldpath.Path, of string) ownership.ContestedField {
-		return ownership.ContestedField{Path: path, Unit: of == "k", Live: []byte(quoted(strings.Repeat(of, 200)))}
+		return ownership.ContestedField{Path: path, Unit: of == "k", Live: []byte(strconv.Quote(strings.Repeat(of, 200)))}
 	}
 	record := &merge.Change{Field: field(ownership.AppliedPath(), "r"), Decision: merge.Decision{Verdict: merge.Record}}
 	kept := &merge.Change{Field: field(fieldpath.MakePathOrDie("metadata", "annotations", "b"), "k"), Decision: merge.Decision{Verdict: merge.Keep}}
@@ -137,5 +138,26 @@ func TestRewriteCountsARecordAgainstTheSizeOfAnnotations(t *testing.T) {
 				t.Errorf("operations (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestRewriteClearsFieldsAndTheirManagers(t *testing.T) {
+	const strategy = "spec.updateStrategy."
+	was := stored{spec: `{"updateStrategy":{"rollingUpdate":{"partition":0},"type":"OnDelete"}}`, entries: []string{
+		entry("a", "Update", early, strategy+"rollingUpdate", strategy+"rollingUpdate.partition", strategy+"type"),
+		entry("b", "Update", early, strategy+"rollingUpdate.partition"),
+	}}
+	rollingUpdate := fieldpath.MakePathOrDie("spec", "updateStrategy", "rollingUpdate")
+	cleared := []*merge.Change{{Field: ownership.ContestedField{Path: rollingUpdate}, Decision: merge.Decision{Verdict: merge.Clear}}}
+	rewritten, err := merge.Rewrite(writeOf(t, "a", was, was), cleared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`{"op":"remove","path":"/spec/updateStrategy/rollingUpdate"}`,
+		`{"op":"add","path":"/metadata/managedFields","value":` + list(entry("a", "Update", early, strategy+"type")) + `}`,
+	}
+	if diff := cmp.Diff(want, operationsOf(t, rewritten.Operations)); diff != "" {
+		t.Errorf("patch (-want +got):\n%s", diff)
 	}
 }

@@ -1,15 +1,15 @@
 package ownership_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -32,17 +32,8 @@ type sizes struct {
 
 func (s sizes) write(t *testing.T) ownership.Write {
 	t.Helper()
-	fields, err := ownership.ParseControllerFields(sizePath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.rule.Name, s.rule.Fields = "sizes", fields
-	kind := schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Widget"}
-	rules, err := ownership.NewRules(s.rule).For(kind.GroupKind(), "", ownership.Object{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	applier := "kubectl-client-side-apply"
+	s.rule.Name, s.rule.Fields = "sizes", fieldpattern.MustParse(sizePath)
+	applier, owns := "kubectl-client-side-apply", strings.Replace(ownsSize, "{", "{"+ownsLastApplied[1:len(ownsLastApplied)-1]+",", 1)
 	of := func(size, manifest string, managers ...string) ownership.Object {
 		annotations := map[string]string{}
 		if s.base != "" {
@@ -51,15 +42,11 @@ func (s sizes) write(t *testing.T) ownership.Write {
 		if s.record != "" {
 			annotations[ownership.AppliedAnnotation] = s.record
 		}
-		text, err := json.Marshal(annotations)
-		if err != nil {
-			t.Fatal(err)
-		}
 		spec := fmt.Sprintf(`{"size":%s}`, size)
 		if size == "" {
 			spec = "{}"
 		}
-		return object(t, fmt.Sprintf(`{"metadata":{"annotations":%s,"managedFields":[%s]},"spec":%s}`, text, strings.Join(managers, ","), spec))
+		return object(t, fmt.Sprintf(`{"metadata":{"annotations":%s,"managedFields":[%s]},"spec":%s}`, jsontest.Encode(t, annotations), strings.Join(managers, ","), spec))
 	}
 	declares := func(size string) string { return fmt.Sprintf(`{"spec":{"size":%s}}`, size) }
 	manifest, incoming := declares(s.manifest), s.manifest
@@ -70,22 +57,13 @@ func (s sizes) write(t *testing.T) ownership.Write {
 		incoming = ""
 	}
 	if s.base == "" {
-		applier = "helm"
+		applier, owns = "helm", ownsSize
 	}
 	if s.recordedBy != "" {
 		s.entries = append(s.entries, entry(s.recordedBy, "Update", early, `{"f:metadata":{"f:annotations":{"f:`+ownership.AppliedAnnotation+`":{}}}}`, ""))
 	}
-	managers := ownership.Managers{Appliers: []string{applier}, Imperative: []string{"kubectl-*"}}.WithRules(rules, nil)
-	w := ownership.Write{
-		Kind: kind, ObjectContext: ownership.ObjectContext{Managers: managers}, Live: of(s.live, declares(s.base), s.entries...), Incoming: of(incoming, manifest), LiveEntries: entries(t, s.entries...),
-		IncomingEntries: entries(t, entry(applier, "Update", late, strings.Replace(ownsSize, "{", "{"+ownsLastApplied[1:len(ownsLastApplied)-1]+",", 1), "")),
-	}
-	if s.base == "" {
-		w.IncomingEntries = entries(t, entry(applier, "Update", late, ownsSize, ""))
-	}
-	w.Sender = ownership.Sender{Writer: ownership.Applier, Entry: w.IncomingEntries[0]}
-	w.Manifests = w.ReadManifests()
-	return w
+	managers := ownership.Managers{Appliers: []string{applier}, Imperative: []string{"kubectl-*"}}
+	return read(t, ruled(managers, s.rule), applier, of(s.live, declares(s.base), s.entries...), of(incoming, manifest, entry(applier, "Update", late, owns, "")))
 }
 
 // recordOf is the record after an apply of a value.

@@ -1,7 +1,6 @@
 package ownership_test
 
 import (
-	"strconv"
 	"testing"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -47,30 +46,14 @@ func TestDefaulted(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			object := func(lastApplied, entries string) (ownership.Object, []ownership.Entry) {
-				annotations := "{}"
-				if lastApplied != "" {
-					annotations = `{"` + ownership.LastAppliedAnnotation + `":` + strconv.Quote(lastApplied) + `}`
-				}
-				o, err := ownership.ParseObject([]byte(`{"metadata":{"annotations":` + annotations + `,"managedFields":[` + entries + `]},"spec":{"member":{"x":1}}}`))
-				if err != nil {
-					t.Fatal(err)
-				}
-				e, err := o.Entries()
-				if err != nil {
-					t.Fatal(err)
-				}
-				return o, e
-			}
-			live, liveEntries := object(c.base, c.live)
 			if c.manifest == "" {
 				c.manifest = c.base
 			}
-			incoming, sender := object(c.manifest, c.sender)
-			w := ownership.Write{
-				ObjectContext: ownership.ObjectContext{Managers: managers}, Live: live, Incoming: incoming, LiveEntries: liveEntries,
-				Sender: ownership.Sender{Writer: ownership.Applier, Entry: sender[0]},
+			of := func(lastApplied, entries string) ownership.Object {
+				return object(t, liveWith(`,"spec":{"member":{"x":1}}`, lastApplied, entries))
 			}
+			w := read(t, managers, "", of(c.base, c.live), of(c.manifest, c.sender))
+			w.Sender = ownership.Sender{Writer: ownership.Applier, Entry: w.IncomingEntries[0]}
 			w.Manifests = w.ReadManifests()
 			if got := w.Defaulted(path); got != c.want {
 				t.Errorf("got %v, want %v", got, c.want)

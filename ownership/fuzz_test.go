@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontest"
@@ -26,10 +24,6 @@ func FuzzRead(f *testing.F) {
 		`{"labels":{"ownership-handoff.io/mode":"off"},"annotations":{"ownership-handoff.io/mode":"a"},"spec":{"metadata":{"uid":"a"}},"metadata":{"labels":{"a":{}}}}`,
 		`{"metadata":{"annotations":{"ownership-handoff.io/mode":"enforce","ownership-handoff.io/controller-fields":".spec.replicas,.a[b=1]"},"labels":{"ownership-handoff.io/mode":"off"}},"spec":{"replicas":3}}`,
 		"\n{ \"metadata\" : { \"uid\":\"u\",\"annotations\":{" + `"kubectl.kubernetes.io/last-\u0061pplied-configuration" : "{\"a\":1}","other":"x"}},"spec":{"replicas": 3 }}` + "\n",
-		`{"metadata":{"managedFields":[` + entry("a", "Apply", early, ownsBoth, "") + "," + entry("b", "Update", "", ownsReplicas, "scale") + `]}}`,
-		`{"metadata":{"managedFields":[{"manager":"a","fieldsV1":{"k:{\"name\":\"a\"}":{".":{}},"v:1":{},"i:0":{},"x":{},"":1}}]}}`,
-		`{"metadata":{"managedFields":[{},{"manager":"a","fieldsV1":null},{"manager":"a","fieldsV1":{}},{"manager":null,"time":null},{"future":[1]}]}}`,
-		`{"metadata":{"managedFields":[{"manager":"a","fieldsV1":{"x:spec":{"x:replicas":{}}}}]}}`, `{"metadata":{"managedFields":"no list"}}`,
 		`{"spec":{"replicas":null}}`, `{"spec":["replicas"]}`,
 	} {
 		f.Add([]byte(seed))
@@ -38,7 +32,7 @@ func FuzzRead(f *testing.F) {
 		`{"spec":{"replicas":3}}`, `{"spec":{"replicas":null}}`, `{"spec":{"replicas":"null"}}`, `{"spec":{"image":"a"}}`, `{"spec":null}`, `{"spec":["replicas"]}`,
 		`{"replicas":3,"spec":{"template":{"replicas":3}}}`, `{"sp\u0065c":{"replica\u0073":3}}`,
 	} {
-		f.Add([]byte(`{"metadata":{"annotations":{"` + ownership.LastAppliedAnnotation + `":` + quoted(manifest) + `}}}`))
+		f.Add([]byte(liveWith("", manifest)))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		o, err := ownership.ParseObject(text)
@@ -49,7 +43,6 @@ func FuzzRead(f *testing.F) {
 		if fields, ok := o.ControllerFields(); ok {
 			_, _ = ownership.ParseControllerFields(fields)
 		}
-		readEntries(t, o)
 		if manifest, ok := o.LastApplied(); ok {
 			sameDeclaration(t, manifest)
 		}
@@ -83,63 +76,6 @@ func sameAsDecoded(t *testing.T, decoded any, o ownership.Object) {
 		if got := o.Value(path); (got != nil) != has || has && !cmp.Equal(want, jsontest.Decode(t, got)) {
 			t.Errorf("%s: want %v, %t, got %s", path, want, has, got)
 		}
-	}
-}
-
-// readEntries compares the entries with those that the API server's decoder reads.
-func readEntries(t *testing.T, o ownership.Object) {
-	t.Helper()
-	entries, err := o.Entries()
-	if err != nil {
-		if !errors.Is(err, ownership.ErrManagedFields) {
-			t.Errorf("want %v, got %v", ownership.ErrManagedFields, err)
-		}
-		return
-	}
-	var decoded []metav1.ManagedFieldsEntry
-	isDecoded := kjson.UnmarshalCaseSensitivePreserveInts(o.ManagedFields(), &decoded) == nil
-	for i, e := range entries {
-		set, err := e.Set()
-		if isDecoded {
-			sameEntry(t, decoded[i], e)
-		}
-		if err != nil {
-			continue
-		}
-		// Only what a set has a name for can be asked for.
-		if set.Has(replicas) && !e.Contains(replicas) {
-			t.Errorf("the set %s has replicas, and the entry does not hold it: %s", set, e.Text)
-		}
-		if e.Fields == nil {
-			continue
-		}
-		with, err := e.WithSet(set)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := parseEntries("[" + string(with.Text) + "]")
-		if err != nil || len(again) != 1 {
-			t.Fatalf("an entry with its own set is none any more: %v: %s", err, with.Text)
-		}
-		same, err := again[0].Set()
-		if err != nil || !same.Equals(set) {
-			t.Errorf("the set %s has become %s: %v", set, same, err)
-		}
-	}
-}
-
-func sameEntry(t *testing.T, want metav1.ManagedFieldsEntry, got ownership.Entry) {
-	t.Helper()
-	wanted := []string{want.Manager, string(want.Operation), want.APIVersion, want.Subresource}
-	if diff := cmp.Diff(wanted, []string{got.Manager, got.Operation, got.APIVersion, got.Subresource}); diff != "" {
-		t.Errorf("entry (-want +got):\n%s", diff)
-	}
-	set := &fieldpath.Set{}
-	if want.FieldsV1 != nil && set.FromJSON(want.FieldsV1.GetRawReader()) != nil {
-		return
-	}
-	if same, err := got.Set(); err != nil || !same.Equals(set) {
-		t.Errorf("want the set %s, got %s, %v: %s", set, same, err, got.Text)
 	}
 }
 

@@ -1,17 +1,12 @@
 package ownership_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"strings"
+	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/jsontree"
-	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -27,73 +22,40 @@ const (
 
 var replicas = fieldpath.MakePathOrDie("spec", "replicas")
 
-// entry writes an entry of metadata.managedFields as the API server does; what is empty is left out.
+// entry writes an entry of metadata.managedFields.
 func entry(manager, operation, at, fields, subresource string) string {
-	parts := []string{`"manager":` + quoted(manager), `"operation":` + quoted(operation), `"apiVersion":"apps/v1"`}
-	if at != "" {
-		parts = append(parts, `"time":`+quoted(at))
-	}
-	parts = append(parts, `"fieldsType":"FieldsV1"`, `"fieldsV1":`+fields)
-	if subresource != "" {
-		parts = append(parts, `"subresource":`+quoted(subresource))
-	}
-	return "{" + strings.Join(parts, ",") + "}"
+	return fmt.Sprintf(`{"manager":%q,"operation":%q,"subresource":%q,"apiVersion":"apps/v1","time":%q,"fieldsType":"FieldsV1","fieldsV1":%s}`,
+		manager, operation, subresource, at, fields)
 }
 
-func quoted(s string) string {
-	text, err := json.Marshal(s)
-	if err != nil {
-		panic(err)
-	}
-	return string(text)
-}
-
-func entries(t *testing.T, texts ...string) []ownership.Entry {
-	t.Helper()
-	parsed, err := parseEntries("[" + strings.Join(texts, ",") + "]")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parsed
-}
-
-// parseEntries returns the entries of an object that has nothing but managedFields, or nothing at all for an empty text.
-func parseEntries(managedFields string) ([]ownership.Entry, error) {
-	text := "{}"
-	if managedFields != "" {
-		text = `{"metadata":{"managedFields":` + managedFields + `}}`
-	}
+func object(tb testing.TB, text string) ownership.Object {
+	tb.Helper()
 	o, err := ownership.ParseObject([]byte(text))
 	if err != nil {
-		return nil, err
-	}
-	return o.Entries()
-}
-
-func object(t *testing.T, text string) ownership.Object {
-	t.Helper()
-	o, err := ownership.ParseObject([]byte(text))
-	if err != nil {
-		t.Fatalf("%v: %s", err, text)
+		tb.Fatalf("%v: %s", err, text)
 	}
 	return o
+}
+
+// read returns a write by a field manager, with what the objects record.
+func read(t *testing.T, m ownership.Managers, fieldManager string, live, incoming ownership.Object) ownership.Write {
+	t.Helper()
+	w := ownership.Write{ObjectContext: ownership.ObjectContext{Managers: m}, FieldManager: fieldManager, Live: live, Incoming: incoming}
+	if err := w.Read(); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// ruled returns managers for an object with a rule.
+func ruled(m ownership.Managers, rule ownership.Rule) ownership.Managers {
+	rules, _ := ownership.NewRules(rule).For(schema.GroupKind{}, "", ownership.Object{})
+	return m.WithRules(rules, m.Scale)
 }
 
 // declaredInLastApplied returns what a manifest says about a field, when client-side apply creates an object with it.
 func declaredInLastApplied(t *testing.T, manifest string, path fieldpath.Path) (ownership.Declaration, error) {
 	t.Helper()
-	sender := ownership.Sender{
-		Writer: ownership.Applier,
-		Entry:  entries(t, entry("kubectl-client-side-apply", managedfields.OperationUpdate, early, ownsLastApplied, ""))[0],
-	}
-	created := object(t, `{"metadata":{"annotations":{"`+ownership.LastAppliedAnnotation+`":`+quoted(manifest)+`}}}`)
-	w := ownership.Write{ObjectContext: ownership.ObjectContext{Managers: managers}, Sender: sender, Incoming: created}
-	w.Manifests = w.ReadManifests()
+	w := read(t, managers, "kubectl-client-side-apply", ownership.Object{}, object(t, liveWith("", manifest, entry("kubectl-client-side-apply", "Update", early, ownsLastApplied, ""))))
 	return w.Declared(path).Manifest, w.Manifests.Unread
-}
-
-// sameEntries compares entries of different objects.
-var sameEntries = cmp.Options{
-	cmpopts.IgnoreFields(ownership.Entry{}, "Object"),
-	cmp.Comparer(func(a, b *jsontree.Node) bool { return bytes.Equal(a.Text(), b.Text()) }),
 }

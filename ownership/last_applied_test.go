@@ -25,14 +25,8 @@ func TestManifestsOfHelm(t *testing.T) {
 		"a field it leaves, which an invalid manifest sets": {`{"spec":`, "7", []string{kubectls, had}, ownership.Lacks},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			of := func(replicas string) ownership.Object {
-				return object(t, `{"metadata":{"annotations":{"`+ownership.LastAppliedAnnotation+`":`+quoted(c.lastApplied)+`}},"spec":{"replicas":`+replicas+`}}`)
-			}
-			helm := ownership.Sender{Writer: ownership.Applier, Entry: entries(t, entry("helm", "Update", late, ownsReplicas, ""))[0]}
-			w := ownership.Write{
-				ObjectContext: ownership.ObjectContext{Managers: managers}, Live: of("7"), Incoming: of(c.replicas), LiveEntries: entries(t, c.was...), Sender: helm,
-			}
-			w.Manifests = w.ReadManifests()
+			was := object(t, liveWith(`,"spec":{"replicas":7}`, c.lastApplied, c.was...))
+			w := read(t, managers, "helm", was, object(t, liveWith(`,"spec":{"replicas":`+c.replicas+`}`, c.lastApplied, entry("helm", "Update", late, ownsReplicas, ""))))
 			want := ownership.Declared{Manifest: c.want, Base: ownership.Lacks}
 			if diff := cmp.Diff(want, w.Declared(replicas)); diff != "" || w.Manifests.Unread != nil {
 				t.Errorf("declared, with the error %v (-want +got):\n%s", w.Manifests.Unread, diff)

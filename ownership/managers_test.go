@@ -115,9 +115,7 @@ func TestSender(t *testing.T) {
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			a := ownership.Write{
-				FieldManager: c.fieldManager, ObjectContext: ownership.ObjectContext{Managers: managers}, LiveEntries: entries(t, c.live...), IncomingEntries: entries(t, c.incoming...),
-			}.SentBy()
+			a := read(t, managers, c.fieldManager, object(t, liveWith("", "", c.live...)), object(t, liveWith("", "", c.incoming...))).Sender
 			got := sender{a.Writer, a.Entry.Manager, a.Entry.Operation, a.ServerSide()}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("sender (-want +got):\n%s", diff)

@@ -1,7 +1,6 @@
 package ownership_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -17,7 +16,7 @@ func TestOwners(t *testing.T) {
 	apply := func(manager string) string { return entry(manager, "Apply", early, ownsReplicas, "") }
 	scale := func(manager string) string { return entry(manager, "Update", "", ownsReplicas, "scale") }
 	image := entry("kubectl-edit", "Update", early, ownsImage, "")
-	ruled := ruled(managers, []ownership.Pattern{{fieldpath.MatchAnyPathElement()}})
+	ruled := ruled(managers, ownership.Rule{Fields: []ownership.Pattern{{fieldpath.MatchAnyPathElement()}}})
 	targeted := ownership.ObjectContext{Managers: managers, Scale: replicas, Autoscaler: "HorizontalPodAutoscaler/web"}
 	scaled := ownership.ObjectContext{Managers: managers, Scale: replicas}
 	controlled := ownership.ObjectContext{Managers: ruled}
@@ -62,8 +61,7 @@ func TestOwners(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			declares := []string{"{}", `{"spec":{"replicas":3}}`, `{"spec":{"replicas":null}}`}[c.base]
-			fields, err := c.context.Fields(object(t, `{"metadata":{"annotations":{"`+ownership.LastAppliedAnnotation+`":`+quoted(declares)+`},"managedFields":[`+
-				strings.Join(append(c.live, image), ",")+`]},"spec":{"replicas":7}}`))
+			fields, err := c.context.Fields(object(t, liveWith(`,"spec":{"replicas":7}`, declares, append(c.live, image)...)))
 			if err != nil || len(fields) < 1 {
 				t.Fatal(fields, err)
 			}
@@ -76,109 +74,64 @@ func TestOwners(t *testing.T) {
 	}
 }
 
-// ruled returns managers for an object in which a rule assigns fields to controllers.
-func ruled(m ownership.Managers, fields []ownership.Pattern) ownership.Managers {
-	rules, _ := ownership.NewRules(ownership.Rule{Fields: fields}).For(schema.GroupKind{}, "", ownership.Object{})
-	return m.WithRules(rules, m.Scale)
-}
-
-func names(rule ownership.Rule, group, kind string, path fieldpath.Path) bool {
-	return rule.Matches(schema.GroupKind{Group: group, Kind: kind}, "", ownership.Object{}) && slices.ContainsFunc(rule.Fields, func(p ownership.Pattern) bool { return p.Matches(path) })
-}
-
-func TestRuleFits(t *testing.T) {
-	patterns, err := ownership.ParseControllerFields(`.spec.paused, .spec.template.spec.containers[*].resources`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	paused := fieldpath.MakePathOrDie("spec", "paused")
-	resources := fieldpath.MakePathOrDie("spec", "template", "spec", "containers", fieldpath.KeyByFields("name", "app"), "resources")
+func TestRulesMatchKindsAndNamespaces(t *testing.T) {
 	for sentence, c := range map[string]struct {
-		group, kind     string // of the rule
-		ofGroup, ofKind string
-		path            fieldpath.Path
-		want            bool
+		group, kind, namespaces    string // of the rule
+		ofGroup, ofKind, namespace string
+		want                       bool
 	}{
-		"its kind, its first field":      {"apps", "Deployment", "apps", "Deployment", paused, true},
-		"its kind, its second field":     {"apps", "Deployment", "apps", "Deployment", resources, true},
-		"its kind, another field":        {"apps", "Deployment", "apps", "Deployment", replicas, false},
-		"another kind":                   {"apps", "Deployment", "apps", "StatefulSet", paused, false},
-		"the same kind of another group": {"apps", "Deployment", "example.com", "Deployment", paused, false},
-		"any group":                      {"*", "Deployment", "example.com", "Deployment", paused, true},
-		"any kind":                       {"apps", "*", "apps", "StatefulSet", paused, true},
-		"any kind of another group":      {"apps", "*", "example.com", "StatefulSet", paused, false},
-		"no group or kind means any":     {"", "", "example.com", "Whatever", paused, true},
-		"any of the core group":          {"*", "*", "", "Pod", paused, true},
-		"the core group by its name":     {"core", "Pod", "", "Pod", paused, true},
-		"the core group is no other":     {"core", "Deployment", "apps", "Deployment", paused, false},
-		"another is not the core group":  {"apps", "Pod", "", "Pod", paused, false},
+		"its kind":                       {"apps", "Deployment", "", "apps", "Deployment", "shop", true},
+		"another kind":                   {"apps", "Deployment", "", "apps", "StatefulSet", "shop", false},
+		"the same kind of another group": {"apps", "Deployment", "", "example.com", "Deployment", "shop", false},
+		"any group":                      {"*", "Deployment", "", "example.com", "Deployment", "shop", true},
+		"any kind":                       {"apps", "*", "", "apps", "StatefulSet", "shop", true},
+		"any kind of another group":      {"apps", "*", "", "example.com", "StatefulSet", "shop", false},
+		"no group or kind means any":     {"", "", "", "example.com", "Whatever", "shop", true},
+		"any of the core group":          {"*", "*", "", "", "Pod", "shop", true},
+		"the core group by its name":     {"core", "Pod", "", "", "Pod", "shop", true},
+		"the core group is no other":     {"core", "Deployment", "", "apps", "Deployment", "shop", false},
+		"another is not the core group":  {"apps", "Pod", "", "", "Pod", "shop", false},
+		"a pattern of namespaces":        {"", "", "shop-*", "", "Secret", "shop-eu", true},
+		"another namespace":              {"", "", "shop-*", "", "Secret", "web", false},
+		"an object outside namespaces, under such a pattern": {"", "", "*", "", "ClusterRole", "", false},
+		"one under a rule for all":                           {"", "", "", "", "ClusterRole", "", true},
 	} {
-		t.Run(sentence, func(t *testing.T) {
-			rule := ownership.Rule{Kinds: []schema.GroupKind{{Group: c.group, Kind: c.kind}}, Fields: patterns}
-			if got := names(rule, c.ofGroup, c.ofKind, c.path); got != c.want {
-				t.Errorf("want %t, got %t", c.want, got)
-			}
-		})
-	}
-	if names(ownership.Rule{}, "apps", "Deployment", paused) {
-		t.Error("a rule without fields names one")
-	}
-}
-
-func TestRulesMatchNamespaces(t *testing.T) {
-	for sentence, c := range map[string]struct {
-		rule      ownership.Rule
-		namespace string
-		want      bool
-	}{
-		"a rule for all namespaces": {ownership.Rule{}, "shop", true},
-		"a pattern":                 {ownership.Rule{Namespaces: []string{"shop-*"}}, "shop-eu", true},
-		"another namespace":         {ownership.Rule{Namespaces: []string{"shop-*"}}, "web", false},
-		"an object outside namespaces, under such a pattern": {ownership.Rule{Namespaces: []string{"*"}}, "", false},
-		"one under a rule for all":                           {ownership.Rule{}, "", true},
-	} {
-		if got := c.rule.Matches(schema.GroupKind{Kind: "Secret"}, c.namespace, ownership.Object{}); got != c.want {
-			t.Errorf("%s: want %v, got %v", sentence, c.want, got)
+		rule := ownership.Rule{Kinds: []schema.GroupKind{{Group: c.group, Kind: c.kind}}, Namespaces: strings.Fields(c.namespaces)}
+		if got := rule.Matches(schema.GroupKind{Group: c.ofGroup, Kind: c.ofKind}, c.namespace, ownership.Object{}); got != c.want {
+			t.Errorf("%s: want %t, got %t", sentence, c.want, got)
 		}
 	}
 }
 
 func TestParseControllerFields(t *testing.T) {
-	port := fieldpath.MakePathOrDie("spec", "ports", fieldpath.KeyByFields("port", 80, "protocol", "TCP"))
+	const ports = `.spec.ports[port=80,protocol="TCP"]`
 	for sentence, c := range map[string]struct {
-		text    string
-		matches []fieldpath.Path
-		count   int
-		wrong   bool
+		text  string
+		want  []string
+		wrong bool
 	}{
-		"nothing":                    {"", nil, 0, false},
-		"space alone":                {" \n, ,", nil, 0, false},
-		"one":                        {".spec.replicas", []fieldpath.Path{replicas}, 1, false},
-		"two, with space":            {" .spec.replicas , .spec.paused ", []fieldpath.Path{replicas, fieldpath.MakePathOrDie("spec", "paused")}, 2, false},
-		"on lines":                   {".spec.replicas\n.spec.paused\n", []fieldpath.Path{replicas}, 2, false},
-		"a comma at the end":         {".spec.replicas,", []fieldpath.Path{replicas}, 1, false},
-		"a comma within brackets":    {`.spec.ports[port=80,protocol="TCP"],.spec.replicas`, []fieldpath.Path{port, replicas}, 2, false},
-		"one of two is broken":       {"spec.paused,.spec.replicas", []fieldpath.Path{replicas}, 1, true},
-		"all are broken":             {"a,b", nil, 0, true},
-		"a bracket that never ends":  {".spec.ports[port=80,.spec.replicas", nil, 0, true},
-		"a bracket too many":         {".spec.ports],.spec.replicas", []fieldpath.Path{replicas}, 2, false},
-		"a bracket within a name":    {`.metadata.labels["a]b"],.spec.replicas`, []fieldpath.Path{fieldpath.MakePathOrDie("metadata", "labels", "a]b"), replicas}, 2, false},
-		"a comma and quotes in keys": {`.spec.c[name="a,\"b"],.spec.replicas`, []fieldpath.Path{fieldpath.MakePathOrDie("spec", "c", fieldpath.KeyByFields("name", `a,"b`)), replicas}, 2, false},
-		"a bracket within a key":     {`.spec.c[name="a[b"],.spec.replicas`, []fieldpath.Path{fieldpath.MakePathOrDie("spec", "c", fieldpath.KeyByFields("name", `a[b`)), replicas}, 2, false},
+		"space alone":                {" \n, ,", nil, false},
+		"two, with space":            {" .spec.replicas , .spec.paused ", []string{".spec.replicas", ".spec.paused"}, false},
+		"on lines":                   {".spec.replicas\n.spec.paused\n", []string{".spec.replicas", ".spec.paused"}, false},
+		"a comma at the end":         {".spec.replicas,", []string{".spec.replicas"}, false},
+		"a comma within brackets":    {ports + ",.spec.replicas", []string{ports, ".spec.replicas"}, false},
+		"one of two is broken":       {"spec.paused,.spec.replicas", []string{".spec.replicas"}, true},
+		"all are broken":             {"a,b", nil, true},
+		"a bracket that never ends":  {".spec.ports[port=80,.spec.replicas", nil, true},
+		"a bracket too many":         {".spec.ports],.spec.replicas", []string{".spec.ports]", ".spec.replicas"}, false},
+		"a bracket within a name":    {`.metadata.labels["a]b"],.spec.replicas`, []string{".metadata.labels.a]b", ".spec.replicas"}, false},
+		"a comma and quotes in keys": {`.spec.c[name="a,\"b"],.spec.replicas`, []string{`.spec.c[name="a,\"b"]`, ".spec.replicas"}, false},
+		"a bracket within a key":     {`.spec.c[name="a[b"],.spec.replicas`, []string{`.spec.c[name="a[b"]`, ".spec.replicas"}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			patterns, err := ownership.ParseControllerFields(c.text)
-			if (err != nil) != c.wrong || len(patterns) != c.count {
-				t.Fatalf("want %d patterns and an error %t, got %d and %v", c.count, c.wrong, len(patterns), err)
+			var got []string
+			for _, pattern := range patterns {
+				path, _ := pattern.Path()
+				got = append(got, path.String())
 			}
-			for _, path := range c.matches {
-				matched := false
-				for _, pattern := range patterns {
-					matched = matched || pattern.Matches(path)
-				}
-				if !matched {
-					t.Errorf("none matches %s", path)
-				}
+			if diff := cmp.Diff(c.want, got); diff != "" || (err != nil) != c.wrong {
+				t.Errorf("want an error: %t, got %v; paths (-want +got):\n%s", c.wrong, err, diff)
 			}
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -144,20 +145,16 @@ func TestScaleField(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			of := func(manifest, replicas string, entries ...string) ownership.Object {
-				annotations := "{}"
-				if manifest != "" {
-					annotations = `{"` + ownership.LastAppliedAnnotation + `":` + quoted(manifest) + `}`
-				}
 				if replicas != "" {
 					replicas = `"replicas":` + replicas
 				}
-				return object(t, `{"metadata":{"name":"web","annotations":`+annotations+`,"managedFields":[`+strings.Join(entries, ",")+
-					`]},"spec":{`+replicas+`}}`)
+				return object(t, liveWith(`,"spec":{`+replicas+`}`, manifest, entries...))
 			}
-			was := entry("kubectl-client-side-apply", "Update", early, ownsLastApplied, "")
+			sender := "kubectl-client-side-apply"
+			was := entry(sender, "Update", early, ownsLastApplied, "")
 			is := was
 			if before, after, ok := strings.Cut(c.serverSide, "}{"); ok {
-				was, is = entry("kubectl", "Apply", early, before+"}", ""), entry("kubectl", "Apply", late, "{"+after, "")
+				sender, was, is = "kubectl", entry("kubectl", "Apply", early, before+"}", ""), entry("kubectl", "Apply", late, "{"+after, "")
 			}
 			live := []string{was}
 			if c.entry != "" {
@@ -168,20 +165,16 @@ func TestScaleField(t *testing.T) {
 				return map[string]fieldpath.Path{"apps/v1": replicas, "apps/v1beta1": fieldpath.MakePathOrDie("spec", "size")}[apiVersion]
 			}
 			if c.ruled {
-				rule, err := ownership.ParseControllerFields(".spec.replicas")
-				if err != nil {
-					t.Fatal(err)
-				}
-				m = ruled(m, rule)
+				m = ruled(m, ownership.Rule{Fields: fieldpattern.MustParse(".spec.replicas")})
 			}
 			w := ownership.Write{
-				Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, DryRun: c.dryRun,
+				Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, DryRun: c.dryRun, FieldManager: sender,
 				Live: of(c.base, cmp.Or(c.live, "7"), live...), Incoming: of(c.manifest, c.incoming, is),
 				ObjectContext: ownership.ObjectContext{Managers: m, Autoscaler: c.autoscaler, Scale: replicas}, Scaler: ownership.Scaler{OffAtZero: c.off},
-				LiveEntries: entries(t, live...), IncomingEntries: entries(t, is),
 			}
-			w.Sender = ownership.Sender{Writer: ownership.Applier, Entry: w.IncomingEntries[0]}
-			w.Manifests = w.ReadManifests()
+			if err := w.Read(); err != nil {
+				t.Fatal(err)
+			}
 			if isOther := c.manifest == setsOther; isOther != errors.Is(w.Manifests.Unread, ownership.ErrLastApplied) {
 				t.Errorf("another object's manifest: %t, got %v", isOther, w.Manifests.Unread)
 			}

@@ -2,6 +2,7 @@ package ownership_test
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -21,7 +22,7 @@ const (
 func deploymentOf(lastApplied, owners string, entries ...string) string {
 	annotations := "{}"
 	if lastApplied != "" {
-		annotations = `{"` + ownership.LastAppliedAnnotation + `":` + quoted(lastApplied) + `}`
+		annotations = `{"` + ownership.LastAppliedAnnotation + `":` + strconv.Quote(lastApplied) + `}`
 	}
 	return fmt.Sprintf(`{"kind":"Deployment","metadata":{"name":"web","namespace":"shop","annotations":%s,"ownerReferences":[%s],"managedFields":[%s]},"spec":{}}`,
 		annotations, owners, strings.Join(entries, ","))
@@ -134,18 +135,7 @@ func sentBy(t *testing.T, manager, live, incoming string) ownership.Writer {
 		}
 		return replicas
 	}
-	w := ownership.Write{
-		Live: object(t, live), Incoming: object(t, incoming), FieldManager: manager,
-		ObjectContext: ownership.ObjectContext{Managers: managers.WithRules(rules, scale)},
-	}
-	var err error
-	if w.LiveEntries, err = w.Live.Entries(); err != nil {
-		t.Fatal(err)
-	}
-	if w.IncomingEntries, err = w.Incoming.Entries(); err != nil {
-		t.Fatal(err)
-	}
-	return w.SentBy().Writer
+	return read(t, managers.WithRules(rules, scale), manager, object(t, live), object(t, incoming)).Sender.Writer
 }
 
 func TestSentByKnowsManifestsOfServerSideApply(t *testing.T) {

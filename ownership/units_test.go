@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -26,21 +26,11 @@ func TestUnitOfAKind(t *testing.T) {
 		"resources outside of a template": {"", "Pod", `.spec.containers[name="a"].resources`, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			pattern, err := ownership.ParsePattern(c.path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			unit, _, ok := ownership.UnitOf(schema.GroupKind{Group: c.group, Kind: c.kind}, pathOf(pattern))
+			path, _ := fieldpattern.MustParse(c.path)[0].Path()
+			unit, _, ok := ownership.UnitOf(schema.GroupKind{Group: c.group, Kind: c.kind}, path)
 			if ok != (c.want != "") || ok && unit.String() != c.want {
 				t.Errorf("got %s, %t, want %q", unit, ok, c.want)
 			}
 		})
 	}
-}
-
-func pathOf(pattern ownership.Pattern) (path fieldpath.Path) {
-	for _, element := range pattern {
-		path = append(path, element.PathElement)
-	}
-	return path
 }

@@ -7,7 +7,6 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -17,6 +16,8 @@ import (
 	"unicode"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ownership-handoff/handoff/test/golden"
 )
 
 const root = "../.."
@@ -30,7 +31,7 @@ type word struct {
 func words(t *testing.T) []word {
 	t.Helper()
 	var list []word
-	for _, line := range strings.Split(read(t, "words.txt"), "\n") {
+	for _, line := range strings.Split(golden.Read(t, "words.txt"), "\n") {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
@@ -65,7 +66,7 @@ func TestDocumentsUseTheProjectsTerms(t *testing.T) {
 	list := words(t)
 	for _, pattern := range []string{"*.md", "docs/*.md", ".github/*.md"} {
 		for _, file := range glob(t, pattern) {
-			for _, finding := range findings(list, proseOf(read(t, file)), 1) {
+			for _, finding := range findings(list, proseOf(golden.Read(t, file)), 1) {
 				t.Errorf("%s:%s", file, finding)
 			}
 		}
@@ -75,7 +76,7 @@ func TestDocumentsUseTheProjectsTerms(t *testing.T) {
 func TestManifestsAndScriptsUseTheProjectsTerms(t *testing.T) {
 	list, files := words(t), slices.Concat(glob(t, "Makefile"), glob(t, ".ci/run"), filesIn(t, ".", ".sh"))
 	for _, file := range append(files, filesIn(t, "manifests", ".yaml", ".txt", ".tpl", ".json")...) {
-		for _, finding := range findings(list, read(t, file), 1) {
+		for _, finding := range findings(list, golden.Read(t, file), 1) {
 			t.Errorf("%s:%s", file, finding)
 		}
 	}
@@ -122,7 +123,7 @@ func TestGoFilesUseTheProjectsTerms(t *testing.T) {
 		if strings.Contains(filepath.ToSlash(file), "internal/words/") {
 			continue // which quotes them
 		}
-		for _, finding := range inGo(t, list, file, read(t, file)) {
+		for _, finding := range inGo(t, list, file, golden.Read(t, file)) {
 			t.Errorf("%s:%s", file, finding)
 		}
 	}
@@ -264,13 +265,4 @@ func glob(t *testing.T, pattern string) []string {
 		t.Fatalf("no files match %s: %v", pattern, err)
 	}
 	return files
-}
-
-func read(t *testing.T, file string) string {
-	t.Helper()
-	text, err := os.ReadFile(file) //nolint:gosec // a file of this repository
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

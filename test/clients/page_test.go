@@ -125,7 +125,7 @@ func TestThePageIsCurrent(t *testing.T) {
 			want[k] = "not played: " + p.reason
 		}
 	})
-	text := readPage(t)
+	text := golden.Read(t, pagePath())
 	if diff := cmp.Diff(page(text, want), text); diff != "" {
 		t.Errorf("docs/clients.md is not what the tests would write (-want +got); run make e2e-clients UPDATE=yes:\n%s", diff)
 	}

@@ -115,12 +115,3 @@ func (p program) row(page map[key]string) (version, how string) {
 		return p.version(), p.how
 	}
 }
-
-func readPage(t *testing.T) string {
-	t.Helper()
-	text, err := os.ReadFile(pagePath())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}

@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,8 +13,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
@@ -70,7 +69,7 @@ type applyFunc func(n *namespace, manager string, before, manifest *unstructured
 func ansible(n *namespace, manager string, before, manifest *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	n.Helper()
 	recorded := manifest.DeepCopy()
-	setAnnotation(recorded, ownership.LastAppliedAnnotation, string(encoded(n, manifest.Object)))
+	setAnnotation(recorded, ownership.LastAppliedAnnotation, string(jsontest.Encode(n.T, manifest.Object)))
 	if before == nil {
 		return n.created(manager, recorded)
 	}
@@ -78,7 +77,7 @@ func ansible(n *namespace, manager string, before, manifest *unstructured.Unstru
 	if err != nil {
 		return nil, err
 	}
-	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(encoded(n, before.Object), encoded(n, recorded.Object), encoded(n, live.Object))
+	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch(jsontest.Encode(n.T, before.Object), jsontest.Encode(n.T, recorded.Object), jsontest.Encode(n.T, live.Object))
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +106,7 @@ func helm3(n *namespace, manager string, before, manifest *unstructured.Unstruct
 		return nil, err
 	}
 	if format == types.MergePatchType { // from the manifest before, whatever the live object has
-		patch, err = jsonpatch.CreateMergePatch(encoded(n, released(before).Object), encoded(n, released(manifest).Object))
+		patch, err = jsonpatch.CreateMergePatch(jsontest.Encode(n.T, released(before).Object), jsontest.Encode(n.T, released(manifest).Object))
 		if err != nil {
 			return nil, err
 		}
@@ -160,31 +159,13 @@ func replicasOf(n *namespace, o *unstructured.Unstructured) int64 {
 	return replicas
 }
 
-func jsonOf(n *namespace, manifest string) []byte {
-	n.Helper()
-	text, err := yaml.YAMLToJSON([]byte(manifest))
-	if err != nil {
-		n.Fatal(err)
-	}
-	return text
-}
-
 func decoded(n *namespace, manifest string) *unstructured.Unstructured {
 	n.Helper()
 	o := &unstructured.Unstructured{}
-	if err := o.UnmarshalJSON(jsonOf(n, manifest)); err != nil {
+	if err := o.UnmarshalJSON(jsontest.FromYAML(n.T, manifest)); err != nil {
 		n.Fatal(err)
 	}
 	return o
-}
-
-func encoded(n *namespace, o map[string]any) []byte {
-	n.Helper()
-	text, err := json.Marshal(o)
-	if err != nil {
-		n.Fatal(err)
-	}
-	return text
 }
 
 func setAnnotation(o *unstructured.Unstructured, name, value string) {

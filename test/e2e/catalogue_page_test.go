@@ -22,16 +22,13 @@ const cataloguePage = "../../docs/catalogue.md"
 // them.
 func checkCataloguePage(t *testing.T, all []*packs.Entry, results [][]string) {
 	t.Helper()
-	page, err := os.ReadFile(cataloguePage)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := golden.WithTable(golden.WithTable(string(page), "Rules", rulesTable(t)), "Results", resultsTable(all, results))
+	page := golden.Read(t, cataloguePage)
+	want := golden.WithTable(golden.WithTable(page, "Rules", rulesTable(t)), "Results", resultsTable(all, results))
 	if os.Getenv("UPDATE_GOLDEN") != "" {
 		objects.Write(t, want, cataloguePage)
 		return
 	}
-	if diff := cmp.Diff(want, string(page)); diff != "" {
+	if diff := cmp.Diff(want, page); diff != "" {
 		t.Errorf("docs/catalogue.md is not what the test would write (-want +got); run it with UPDATE_GOLDEN=1:\n%s", diff)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/test/objects"
 	"github.com/ownership-handoff/handoff/test/packs"
 )
@@ -50,7 +51,7 @@ func kubectlAll(args ...string) func(*namespace, string, []*unstructured.Unstruc
 	return func(n *namespace, manager string, _, manifests []*unstructured.Unstructured) []error {
 		var stream strings.Builder
 		for _, o := range manifests {
-			fmt.Fprintf(&stream, "---\n%s\n", encoded(n, o.Object))
+			fmt.Fprintf(&stream, "---\n%s\n", jsontest.Encode(n.T, o.Object))
 		}
 		r := n.run(stream.String(), append([]string{"apply", "-f", "-", "--field-manager=" + manager}, args...)...)
 		errs := make([]error, len(manifests))

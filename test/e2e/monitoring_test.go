@@ -2,12 +2,12 @@ package e2e_test
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ownership-handoff/handoff/test/golden"
 )
 
 // TestMetricsOfAlertsAndPanelsAreServed compares the metrics that the alerts and the dashboard use with those that the webhook and
@@ -21,12 +21,7 @@ func TestMetricsOfAlertsAndPanelsAreServed(t *testing.T) {
 		`{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{broken"}},"spec":{"replicas":3}}`)
 	n.failWebhooks()
 
-	file := filepath.Join("..", "monitoring", "testdata", "served.txt")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := strings.Split(strings.TrimSpace(string(text)), "\n")
+	want := strings.Split(strings.TrimSpace(golden.Read(t, "../monitoring/testdata/served.txt")), "\n")
 	// This webhook repairs no labels. TestRepairsThatCannotSucceed in test/optin reads the metric.
 	want = slices.DeleteFunc(want, func(line string) bool { return line == "handoff_namespace_label_repairs_total{result}" })
 	var missing []string

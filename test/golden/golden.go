@@ -1,4 +1,4 @@
-// Package golden compares the output of a test with a golden file, or with tables of a page. UPDATE_GOLDEN=1 rewrites the file.
+// Package golden reads files for tests, and compares the output of a test with a golden file or with tables of a page. UPDATE_GOLDEN=1 rewrites the file.
 package golden
 
 import (
@@ -10,6 +10,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
+
+// Read returns the text of a file.
+func Read(t *testing.T, path ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(path...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
 
 // Settle replaces the parts of a text that differ between runs: times, and ages at the end of a line.
 func Settle(text string) string {

@@ -2,12 +2,13 @@ package layout_test
 
 import (
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ownership-handoff/handoff/test/golden"
 )
 
 const root = "../.."
@@ -18,7 +19,7 @@ func TestEveryPatternOfACommandMatchesATest(t *testing.T) {
 	pattern, folder := regexp.MustCompile(`-run[ =]'?([\w|^/]+)`), regexp.MustCompile(`\./[\w/]+`)
 	checked := 0
 	for _, file := range documents(t) {
-		for _, line := range command.FindAllString(read(t, file), -1) {
+		for _, line := range command.FindAllString(golden.Read(t, file), -1) {
 			line, _, _ = strings.Cut(line, "`")
 			run := pattern.FindStringSubmatch(line)
 			if run == nil {
@@ -40,7 +41,7 @@ func TestEveryPatternOfACommandMatchesATest(t *testing.T) {
 
 // make test skips the tests that measure, which the race detector distorts, and runs them alone afterwards.
 func TestTestsThatSkipUnderTheRaceDetectorRunAlone(t *testing.T) {
-	line := regexp.MustCompile(`(?m)^\tgo test -timeout 20m -run '([^']+)' (.*)$`).FindStringSubmatch(read(t, root+"/Makefile"))
+	line := regexp.MustCompile(`(?m)^\tgo test -timeout 20m -run '([^']+)' (.*)$`).FindStringSubmatch(golden.Read(t, root+"/Makefile"))
 	if line == nil {
 		t.Fatal("the Makefile has no such command")
 	}
@@ -48,7 +49,7 @@ func TestTestsThatSkipUnderTheRaceDetectorRunAlone(t *testing.T) {
 	found := 0
 	for _, file := range testFiles(t) {
 		dir := "./" + strings.TrimPrefix(filepath.ToSlash(filepath.Dir(file)), root+"/")
-		for _, test := range skipped.FindAllStringSubmatch(read(t, file), -1) {
+		for _, test := range skipped.FindAllStringSubmatch(golden.Read(t, file), -1) {
 			found++
 			if !matches(line[1], test[1:2]) || !strings.Contains(line[2]+" ", dir+" ") {
 				t.Errorf("%s in %s is not run: %s", test[1], dir, line[0])
@@ -63,7 +64,7 @@ func TestTestsThatSkipUnderTheRaceDetectorRunAlone(t *testing.T) {
 // make e2e-oldest and e2e-kind select tests by the beginnings of their names.
 func TestEveryTestOfTheOldestVersionExists(t *testing.T) {
 	tests := slices.Concat(testsIn(t, "test/e2e"), testsIn(t, "test/sequences"), testsIn(t, "test/manifests"))
-	lists := regexp.MustCompile(`(?ms)^(?:DECISIONS|INSTALLED) := (.*?[^\\])$`).FindAllStringSubmatch(read(t, root+"/Makefile"), -1)
+	lists := regexp.MustCompile(`(?ms)^(?:DECISIONS|INSTALLED) := (.*?[^\\])$`).FindAllStringSubmatch(golden.Read(t, root+"/Makefile"), -1)
 	if len(lists) != 2 {
 		t.Fatalf("the Makefile has %d of the two lists", len(lists))
 	}
@@ -119,18 +120,9 @@ func matches(pattern string, names []string) bool {
 func readAll(t *testing.T, files []string) (texts []string) {
 	t.Helper()
 	for _, file := range files {
-		texts = append(texts, read(t, file))
+		texts = append(texts, golden.Read(t, file))
 	}
 	return texts
-}
-
-func read(t *testing.T, file string) string {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // goFiles returns the Go files of this module and of those in its folders.

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ownership-handoff/handoff/test/golden"
 )
 
 // TestOSSFuzzBuildsEveryTarget runs test/oss-fuzz/build.sh with programs that only record their arguments in place of those of
@@ -45,7 +47,7 @@ func TestOSSFuzzBuildsEveryTarget(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range regexp.MustCompile(`(?m)^func (Fuzz\w+)\(\w+ \*testing\.F\)`).FindAllStringSubmatch(read(t, file), -1) {
+		for _, name := range regexp.MustCompile(`(?m)^func (Fuzz\w+)\(\w+ \*testing\.F\)`).FindAllStringSubmatch(golden.Read(t, file), -1) {
 			want = append(want, fmt.Sprintf("%s%s %s %s_%s", module, folder, name[1], strings.ReplaceAll(folder, "/", "_"), name[1]))
 			for end := range name[1] {
 				begins[folder+name[1][:end+1]]++
@@ -58,7 +60,7 @@ func TestOSSFuzzBuildsEveryTarget(t *testing.T) {
 		}
 	}
 	slices.Sort(want)
-	got := strings.Split(strings.TrimSpace(read(t, filepath.Join(src, "built"))), "\n")
+	got := strings.Split(strings.TrimSpace(golden.Read(t, filepath.Join(src, "built"))), "\n")
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("targets that build.sh builds (-want +got):\n%s", diff)

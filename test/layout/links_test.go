@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/ownership-handoff/handoff/test/golden"
 )
 
 // TestEveryLinkOfADocumentLeadsSomewhere checks the links between Markdown files, with their anchors.
@@ -26,7 +28,7 @@ func TestEveryLinkOfADocumentLeadsSomewhere(t *testing.T) {
 // name that the file declares.
 func links(t *testing.T, page string) {
 	t.Helper()
-	text := read(t, page)
+	text := golden.Read(t, page)
 	for _, at := range regexp.MustCompile(`\[([^\]]+)\]\(([^)\s]+)\)`).FindAllStringSubmatchIndex(text, -1) { // a label can contain a line break
 		label, link := strings.Trim(text[at[2]:at[3]], "`"), text[at[4]:at[5]]
 		if strings.HasPrefix(link, "https://") {
@@ -43,12 +45,12 @@ func links(t *testing.T, page string) {
 		case err != nil:
 			t.Errorf("%s: broken link: %v", where, err)
 		case info.IsDir():
-		case anchor != "" && !slices.Contains(anchors(read(t, target)), anchor):
+		case anchor != "" && !slices.Contains(anchors(golden.Read(t, target)), anchor):
 			t.Errorf("%s: %s has no heading #%s", where, target, anchor)
 		case strings.HasSuffix(target, ".go"):
 			name := label[strings.LastIndexByte(label, '.')+1:]
 			// At the beginning of a line, or of one in a block.
-			if !regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type |var |const |\t(\w+, )*)` + regexp.QuoteMeta(name) + `\b`).MatchString(read(t, target)) {
+			if !regexp.MustCompile(`(?m)^(func (\([^)]*\) )?|type |var |const |\t(\w+, )*)` + regexp.QuoteMeta(name) + `\b`).MatchString(golden.Read(t, target)) {
 				t.Errorf("%s: %s does not declare %s", where, target, name)
 			}
 		}
@@ -70,9 +72,9 @@ func TestEveryPageThatTheProgramsNameExists(t *testing.T) {
 	named := regexp.MustCompile(`\bdocs/([\w-]+\.md)(?:, ([a-z ]+)")?`)
 	checked := 0
 	for _, file := range glob(t, "/cmd/*/*.go", "/plugin/*/*.go", "/webhook/*.go", "/manifests/*/*.yaml", "/manifests/chart/*/*.yaml", "/manifests/components/*/*.json") {
-		for _, name := range named.FindAllStringSubmatch(read(t, file), -1) {
+		for _, name := range named.FindAllStringSubmatch(golden.Read(t, file), -1) {
 			checked++
-			page := read(t, filepath.Join(root, "docs", name[1]))
+			page := golden.Read(t, filepath.Join(root, "docs", name[1]))
 			if heading := name[2]; !strings.Contains(strings.ToLower(page), "# "+heading) {
 				t.Errorf("%s: docs/%s has no heading %q", file, name[1], heading)
 			}
@@ -93,14 +95,14 @@ func TestEveryTestThatADocumentNamesExists(t *testing.T) {
 	}
 	named := regexp.MustCompile("`((?:Test|Fuzz)[A-Z]\\w+)`")
 	for _, page := range documents(t) {
-		for _, name := range named.FindAllStringSubmatch(read(t, page), -1) {
+		for _, name := range named.FindAllStringSubmatch(golden.Read(t, page), -1) {
 			if !slices.Contains(declared, name[1]) {
 				t.Errorf("%s names %s, which no file declares", page, name[1])
 			}
 		}
 	}
 	var tested []string
-	for line := range strings.Lines(read(t, root+"/docs/security.md")) {
+	for line := range strings.Lines(golden.Read(t, root+"/docs/security.md")) {
 		cells := strings.Split(line, " | ")
 		if ids := strings.TrimPrefix(cells[0], "| "); len(cells) == 4 && (named.MatchString(cells[3]) || strings.HasPrefix(cells[3], "not applicable")) {
 			tested = append(tested, strings.Split(ids, ", ")...)
@@ -114,8 +116,8 @@ func TestEveryTestThatADocumentNamesExists(t *testing.T) {
 }
 
 func TestTheRunbookHasEveryAlertAndMetric(t *testing.T) {
-	runbook := read(t, root+"/docs/operations.md")
-	names := regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(read(t, root+"/manifests/components/monitoring/prometheusrule.yaml"), -1)
+	runbook := golden.Read(t, root+"/docs/operations.md")
+	names := regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(golden.Read(t, root+"/manifests/components/monitoring/prometheusrule.yaml"), -1)
 	for _, text := range readAll(t, glob(t, "/webhook/*.go", "/webhook/*/*.go")) {
 		names = append(names, regexp.MustCompile(`(?:Name: +|NewDesc\()"(handoff_\w+)"`).FindAllStringSubmatch(text, -1)...)
 	}

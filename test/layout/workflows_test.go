@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/ownership-handoff/handoff/test/golden"
 )
 
 // A tag of an action can be moved to other code, a commit cannot.
@@ -16,7 +18,7 @@ func TestWorkflowsPinActionsByCommit(t *testing.T) {
 	uses := regexp.MustCompile(`uses: ([^\s}]+)(.*)`)
 	pinned := regexp.MustCompile(`^[^@]+@[0-9a-f]{40}$`)
 	for _, file := range files {
-		for _, match := range uses.FindAllStringSubmatch(read(t, file), -1) {
+		for _, match := range uses.FindAllStringSubmatch(golden.Read(t, file), -1) {
 			action, after := match[1], match[2]
 			if strings.HasPrefix(action, "./") {
 				continue // in this repository

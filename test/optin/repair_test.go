@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ownership-handoff/handoff/internal/optin"
+	"github.com/ownership-handoff/handoff/test/golden"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
@@ -106,11 +107,8 @@ func TestRepairsThatCannotSucceed(t *testing.T) {
 // TestTheDocumentedCommandsForTheLabel runs the commands of docs/install.md that remove the annotations and labels after handoff is
 // uninstalled.
 func TestTheDocumentedCommandsForTheLabel(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(cluster.root, "docs", "install.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	cleanup := regexp.MustCompile(`(?s)\nkubectl annotate namespaces --all .*?\n` + "```").FindString(string(page))
+	page := golden.Read(t, cluster.root, "docs", "install.md")
+	cleanup := regexp.MustCompile(`(?s)\nkubectl annotate namespaces --all .*?\n` + "```").FindString(page)
 	if cleanup == "" {
 		t.Fatal("the commands are not in docs/install.md")
 	}

@@ -1,4 +1,4 @@
-package ownership_test
+package fieldpattern_test
 
 import (
 	"strings"
@@ -8,10 +8,10 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 )
 
-func TestParsePattern(t *testing.T) {
+func TestAParsedPatternMatchesFields(t *testing.T) {
 	resources := fieldpath.MakePathOrDie("spec", "template", "spec", "containers", fieldpath.KeyByFields("name", "app"), "resources")
 	port := fieldpath.MakePathOrDie("spec", "ports", fieldpath.KeyByFields("port", 80, "protocol", "TCP"), "nodePort")
 	for name, c := range map[string]struct {
@@ -43,7 +43,7 @@ func TestParsePattern(t *testing.T) {
 		"space around it is not read": {" .spec.replicas ", fieldpath.MakePathOrDie("spec", "replicas"), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			pattern, err := ownership.ParsePattern(c.pattern)
+			pattern, err := fieldpattern.Parse(c.pattern)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func TestParsePattern(t *testing.T) {
 	}
 }
 
-func TestParsePatternErrors(t *testing.T) {
+func TestParseErrors(t *testing.T) {
 	for name, c := range map[string]struct{ pattern, want string }{
 		"nothing":                {"", "path is empty"},
 		"no dot":                 {"spec.replicas", "a dot is missing"},
@@ -87,7 +87,7 @@ func TestParsePatternErrors(t *testing.T) {
 		"a key with a slash":     {`.spec.selector.app.kubernetes.io/name`, `in brackets and quotes`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := ownership.ParsePattern(c.pattern)
+			_, err := fieldpattern.Parse(c.pattern)
 			if err == nil {
 				t.Fatalf("no error for %s", c.pattern)
 			}
@@ -98,12 +98,12 @@ func TestParsePatternErrors(t *testing.T) {
 	}
 }
 
-func FuzzParsePattern(f *testing.F) {
+func FuzzParse(f *testing.F) {
 	for _, seed := range []string{".spec.replicas", `.a[b="c",d=1].*`, `.a[="x"][0]["y"][*]`, ".", "[", `.a[b=`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		pattern, err := ownership.ParsePattern(text)
+		pattern, err := fieldpattern.Parse(text)
 		if err == nil && len(pattern) == 0 {
 			t.Errorf("%q parses to nothing", text)
 		}

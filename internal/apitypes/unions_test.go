@@ -1,27 +1,15 @@
-package merge_test
+package apitypes_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/apitypes"
-	"github.com/ownership-handoff/handoff/merge"
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
-
-func object(t *testing.T, text string) ownership.Object {
-	t.Helper()
-	o, err := ownership.ParseObject([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
-}
 
 func TestContradictions(t *testing.T) {
 	template := func(volumes string) string { return `{"spec":{"template":{"spec":{"volumes":` + volumes + `}}}}` }
@@ -80,43 +68,12 @@ func TestContradictions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			group, kind, _ := strings.Cut(c.kind, "/")
 			found := make([]string, 0, 1)
-			for _, c := range apitypes.Contradictions(schema.GroupKind{Group: group, Kind: kind}, nil, object(t, c.incoming).At()) {
+			for _, c := range apitypes.Contradictions(schema.GroupKind{Group: group, Kind: kind}, nil, jsontree.Valid([]byte(c.incoming))) {
 				found = append(found, c.Member.String()+" by "+c.By)
 			}
 			if diff := cmp.Diff(c.want, strings.Join(found, ", ")); diff != "" {
 				t.Errorf("contradictions (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestRewriteClearsFieldsAndTheirManagers(t *testing.T) {
-	const entry = `{"manager":"%","operation":"Update","apiVersion":"apps/v1","fieldsType":"FieldsV1","fieldsV1":`
-	entries := func(manager, fields string) string { return strings.Replace(entry, "%", manager, 1) + fields + "}" }
-	incoming := object(t, `{"metadata":{"managedFields":[`+
-		entries("a", `{"f:spec":{"f:updateStrategy":{"f:rollingUpdate":{".":{},"f:partition":{}},"f:type":{}}}}`)+`,`+
-		entries("b", `{"f:spec":{"f:updateStrategy":{"f:rollingUpdate":{"f:partition":{}}}}}`)+
-		`]},"spec":{"updateStrategy":{"rollingUpdate":{"partition":0},"type":"OnDelete"}}}`)
-	managed, err := incoming.Entries()
-	if err != nil {
-		t.Fatal(err)
-	}
-	write := ownership.Write{Live: incoming, Incoming: incoming, LiveEntries: managed, IncomingEntries: managed}
-	rollingUpdate := fieldpath.MakePathOrDie("spec", "updateStrategy", "rollingUpdate")
-	rewritten, err := merge.Rewrite(write, []*merge.Change{{Field: ownership.ContestedField{Path: rollingUpdate}, Decision: merge.Decision{Verdict: merge.Clear}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	patch, err := merge.EncodePatch(rewritten.Operations)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `[{"op":"remove","path":"/spec/updateStrategy/rollingUpdate"},` +
-		`{"op":"add","path":"/metadata/managedFields","value":[` + entries("a", `{"f:spec":{"f:updateStrategy":{"f:type":{}}}}`) + `]}]`
-	if diff := cmp.Diff(want, string(patch)); diff != "" {
-		t.Errorf("patch (-want +got):\n%s", diff)
-	}
-	if !json.Valid(patch) {
-		t.Error("the patch is no JSON")
 	}
 }

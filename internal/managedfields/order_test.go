@@ -1,20 +1,17 @@
-package ownership_test
+package managedfields_test
 
 import (
-	"encoding/json"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	upstream "k8s.io/apimachinery/pkg/util/managedfields"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // TestInOrder compares InOrder with k8s.io/apimachinery, whose ScaleHandler returns entries in
@@ -36,41 +33,16 @@ func TestInOrder(t *testing.T) {
 	for range 100 {
 		random.Shuffle(len(given), func(i, j int) { given[i], given[j] = given[j], given[i] })
 		for i := range given {
-			given[i].Time, given[i].FieldsType, given[i].FieldsV1 = times[random.IntN(len(times))], "FieldsV1", metav1.NewFieldsV1(ownsImage)
+			given[i].Time, given[i].FieldsType, given[i].FieldsV1 = times[random.IntN(len(times))], "FieldsV1", metav1.NewFieldsV1(ownsBoth)
 		}
 		versions := upstream.ResourcePathMappings{"apps/v1": nil, "apps/v2": nil}
 		sorted, err := upstream.NewScaleHandler(given, schema.GroupVersion{Group: "apps", Version: "v1"}, versions).ToParent(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, got := encoded(t, sorted), encoded(t, given)
-		slices.SortStableFunc(got, managedfields.Compare)
-		if diff := cmp.Diff(texts(want), texts(got)); diff != "" {
+		got := managedfields.Encode(managedfields.InOrder(entriesOf(t, string(jsontest.Encode(t, given)))))
+		if diff := jsontest.Diff(t, string(jsontest.Encode(t, sorted)), string(got)); diff != "" {
 			t.Fatalf("order (-want +got):\n%s", diff)
 		}
 	}
-}
-
-func encoded(t *testing.T, list []metav1.ManagedFieldsEntry) []ownership.Entry {
-	t.Helper()
-	if list == nil {
-		return nil
-	}
-	text, err := json.Marshal(list)
-	if err != nil {
-		t.Fatal(err)
-	}
-	entries, err := parseEntries(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return entries
-}
-
-func texts(entries []ownership.Entry) []string {
-	texts := make([]string, len(entries))
-	for i, e := range entries {
-		texts[i] = string(e.Text)
-	}
-	return texts
 }

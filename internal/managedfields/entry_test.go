@@ -1,0 +1,111 @@
+package managedfields_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
+)
+
+const (
+	early        = "2026-01-02T03:04:05Z"
+	ownsReplicas = `{"f:spec":{"f:replicas":{}}}`
+	ownsBoth     = `{"f:spec":{"f:image":{},"f:replicas":{}}}`
+)
+
+var image, replicas = fieldpath.MakePathOrDie("spec", "image"), fieldpath.MakePathOrDie("spec", "replicas")
+
+func of(managedFields string) ([]managedfields.Entry, error) {
+	return managedfields.Of(jsontree.Valid([]byte(`{"metadata":{"managedFields":` + managedFields + `}}`)))
+}
+
+func entriesOf(t *testing.T, managedFields string) []managedfields.Entry {
+	t.Helper()
+	entries, err := of(managedFields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+func TestEntriesThatCannotBeRead(t *testing.T) {
+	for sentence, c := range map[string]struct{ managedFields, want string }{
+		"no list":                    {`{}`, "not a list"},
+		"an entry that is a number":  {`[{},1]`, "entry 2: not a JSON object"},
+		"a manager that is a number": {`[{"manager":1}]`, "entry 1: not a string"},
+		"a set that is a list":       {`[{"fieldsV1":[]}]`, "entry 1: fieldsV1: not a JSON object"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			_, err := of(c.managedFields)
+			if !errors.Is(err, managedfields.ErrUnreadable) {
+				t.Fatalf("want %v, got %v", managedfields.ErrUnreadable, err)
+			}
+			if diff := cmp.Diff("metadata.managedFields cannot be read: "+c.want, err.Error()); diff != "" {
+				t.Errorf("error (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestWithSet verifies that nothing but the set changes in the text of an entry.
+func TestWithSet(t *testing.T) {
+	const text = `{ "manager":"a","fieldsV1" : ` + ownsBoth + ` , "operation":"Update"}`
+	e := entriesOf(t, "[{},"+text+"]")[1]
+	for sentence, c := range map[string]struct {
+		set  *fieldpath.Set
+		want string
+	}{
+		"a smaller one": {fieldpath.NewSet(replicas), ownsReplicas},
+		"a larger one":  {fieldpath.NewSet(replicas, image, fieldpath.MakePathOrDie("spec", "paused")), `{"f:spec":{"f:image":{},"f:paused":{},"f:replicas":{}}}`},
+		"an empty one":  {fieldpath.NewSet(), "{}"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			got, err := e.WithSet(c.set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := []string{strings.Replace(text, ownsBoth, c.want, 1), c.want, text}
+			if diff := cmp.Diff(want, []string{string(got.Text), string(got.Fields.Text()), string(e.Text)}); diff != "" {
+				t.Errorf("the entry, its fields, and the entry that it was made of (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if _, err := entriesOf(t, `[{"manager":"a"}]`)[0].WithSet(fieldpath.NewSet()); !errors.Is(err, managedfields.ErrUnreadable) {
+		t.Errorf("an entry without fieldsV1: want %v, got %v", managedfields.ErrUnreadable, err)
+	}
+}
+
+func TestNew(t *testing.T) {
+	for sentence, c := range map[string]struct{ time, want string }{
+		"with the time of another entry":              {early, `"time":"` + early + `",`},
+		"without a time where the other has none":     {"", ""},
+		"without a time where the other's is invalid": {"yesterday", ""},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			like := managedfields.Entry{Manager: "b", Operation: managedfields.OperationApply, APIVersion: "apps/v1", Time: c.time}
+			got, err := managedfields.New("a", like, fieldpath.NewSet(replicas))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := `{"manager":"a","operation":"Update","apiVersion":"apps/v1",` + c.want + `"fieldsType":"FieldsV1","fieldsV1":` + ownsReplicas + `}`
+			if diff := cmp.Diff(want, string(got.Text)); diff != "" {
+				t.Errorf("entry (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAnEntryThatAWriteToScaleSplitIsOne(t *testing.T) {
+	const split = `{"manager":"a","operation":"Update","apiVersion":"v1","fieldsV1":{"f:spec":{"f:replicas":{}}}}`
+	const rest = `{"manager":"a","operation":"Update","apiVersion":"v1","time":"2026-01-02T03:04:05Z","fieldsV1":{"f:spec":{"f:image":{}}}}`
+	const other = `{"manager":"b","operation":"Update","apiVersion":"v1","fieldsV1":{"f:spec":{"f:replicas":{}}}}`
+	got := managedfields.Encode(managedfields.Joined(entriesOf(t, `[`+split+`,`+other+`,`+rest+`]`)))
+	if diff := cmp.Diff(`[`+other+`,`+strings.Replace(rest, `{"f:spec":{"f:image":{}}}`, ownsBoth, 1)+`]`, string(got)); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+}
