@@ -1,52 +1,19 @@
 package manifests_test
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/test/golden"
 )
 
 func read(t *testing.T, path ...string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(append([]string{cluster.root, "manifests"}, path...)...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-func TestTheInstalledConfigurationIsTheDefault(t *testing.T) {
-	t.Parallel()
-	got, err := config.Parse([]byte(read(t, "base", "config.yaml")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := config.Default()
-	want.Packs, want.Rules = []string{}, []config.Rule{} // present but empty
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-}
-
-func TestTheChartsListsAreTheDefaults(t *testing.T) {
-	t.Parallel()
-	var got struct{ Appliers, Imperative, Autoscalers []string }
-	if err := yaml.Unmarshal([]byte(read(t, "chart", "files", "managers.yaml")), &got); err != nil {
-		t.Fatal(err)
-	}
-	want := config.Default()
-	lists := [][]string{got.Appliers, got.Imperative, got.Autoscalers}
-	if diff := cmp.Diff([][]string{want.Appliers, want.Imperative, want.Autoscalers}, lists); diff != "" {
-		t.Errorf("appliers, imperative and autoscalers (-want +got):\n%s", diff)
-	}
+	return golden.Read(t, append([]string{cluster.root, "manifests"}, path...)...)
 }
 
 func TestTheGuardUsesTheDefaultFieldManagers(t *testing.T) {
