@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
@@ -63,7 +64,9 @@ func (s sizes) write(t *testing.T) ownership.Write {
 		s.entries = append(s.entries, entry(s.recordedBy, "Update", early, `{"f:metadata":{"f:annotations":{"f:`+ownership.AppliedAnnotation+`":{}}}}`, ""))
 	}
 	managers := ownership.Managers{Appliers: []string{applier}, Imperative: []string{"kubectl-*"}}
-	return read(t, ruled(managers, s.rule), applier, of(s.live, declares(s.base), s.entries...), of(incoming, manifest, entry(applier, "Update", late, owns, "")))
+	w := read(t, ruled(managers, s.rule), applier, of(s.live, declares(s.base), s.entries...), of(incoming, manifest, entry(applier, "Update", late, owns, "")))
+	w.Kind = appsv1.SchemeGroupVersion.WithKind("Widget")
+	return w
 }
 
 // recordOf is the record after an apply of a value.
@@ -104,6 +107,7 @@ func TestAppliedValues(t *testing.T) {
 		"Helm 3":                                  {sizes{rule: apply, live: "7", manifest: "3", entries: []string{resizer}}, "Controller resizer sizes", strings.Replace(recorded3, "kubectl-client-side-apply", "helm", 1), true},
 		"Helm 3 with another value":               {sizes{rule: apply, live: "7", manifest: "4", record: strings.Replace(recorded3, "kubectl-client-side-apply", "helm", 1), entries: []string{resizer}}, "Controller resizer sizes, edited", strings.Replace(recordOf(t, "4"), "kubectl-client-side-apply", "helm", 1), true},
 		"Helm 3 whose manifest drops the field":   {sizes{rule: apply, live: "7", drops: true, removes: true, record: strings.Replace(recorded3, "kubectl-client-side-apply", "helm", 1), entries: []string{resizer}}, "Controller resizer sizes", strings.Replace(recorded3, "kubectl-client-side-apply", "helm", 1), false},
+		"a controller's entry of another version": {sizes{rule: apply, live: "7", base: "3", manifest: "3", record: recorded3, entries: []string{strings.Replace(resizer, "apps/v1", "apps/v1beta1", 1)}}, "Controller resizer sizes", recorded3, false},
 		"edit: keep records nothing":              {sizes{live: "7", base: "3", manifest: "4", entries: []string{resizer}}, "Controller resizer sizes", "", false},
 
 		"any writer: a person's value":                          {sizes{rule: anyWriter, live: "7", base: "3", manifest: "3", entries: []string{person}}, "Controller kubectl-edit sizes", recorded3, true},
