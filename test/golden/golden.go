@@ -1,4 +1,5 @@
-// Package golden reads files for tests, and compares the output of a test with a golden file or with tables of a page. UPDATE_GOLDEN=1 rewrites the file.
+// Package golden reads files for tests, and compares the output of a test with a golden file or with tables of a page. UPDATE_GOLDEN=1
+// rewrites the golden file.
 package golden
 
 import (

@@ -92,11 +92,21 @@ func TestEachAlertIsTried(t *testing.T) {
 	}
 }
 
+// TestChartHasTheSameAlerts compares the alerts of the chart with those of the kustomization.
+func TestChartHasTheSameAlerts(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(manifests, "chart", "files", "alerts.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(alerts(t), parse(t, text)); diff != "" {
+		t.Errorf("the chart's alerts (-kustomization +chart):\n%s", diff)
+	}
+}
+
 const manifests = "../../manifests"
 
-// alerts returns the alerts of the PrometheusRule, read as Prometheus does, which also checks the expressions and the templates of the
-// annotations.
-func alerts(t *testing.T) (found []rulefmt.Rule) {
+// alerts returns the alerts of the PrometheusRule.
+func alerts(t *testing.T) []rulefmt.Rule {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(manifests, "components", "monitoring", "prometheusrule.yaml"))
 	if err != nil {
@@ -112,14 +122,20 @@ func alerts(t *testing.T) (found []rulefmt.Rule) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parsed, errs := rulefmt.Parse(groups, false, model.UTF8Validation)
+	return parse(t, groups)
+}
+
+// parse reads rules as Prometheus does, which also checks the expressions and the templates of the annotations.
+func parse(t *testing.T, text []byte) (found []rulefmt.Rule) {
+	t.Helper()
+	groups, errs := rulefmt.Parse(text, false, model.UTF8Validation)
 	for _, err := range errs {
 		t.Error(err)
 	}
 	if t.Failed() {
 		t.FailNow()
 	}
-	for _, group := range parsed.Groups {
+	for _, group := range groups.Groups {
 		found = append(found, group.Rules...)
 	}
 	return found

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/prometheus/promql/parser"
 )
 
 // panels returns the queries of the dashboard's panels, as Prometheus gets them from Grafana, which replaces its variables.
@@ -20,11 +23,7 @@ func panels(t *testing.T) map[string]string {
 			} `json:"targets"`
 		} `json:"panels"`
 	}
-	text, err := os.ReadFile(filepath.Join(manifests, "components", "monitoring", "dashboard.json"))
-	if err == nil {
-		err = json.Unmarshal(text, &dashboard)
-	}
-	if err != nil {
+	if err := json.Unmarshal(dashboardIn(t, "components/monitoring"), &dashboard); err != nil {
 		t.Fatal(err)
 	}
 	queries := map[string]string{}
@@ -34,4 +33,31 @@ func panels(t *testing.T) map[string]string {
 		}
 	}
 	return queries
+}
+
+func dashboardIn(t *testing.T, folder string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(manifests, folder, "dashboard.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestThePanelsOfTheDashboardAreQueries(t *testing.T) {
+	queries := panels(t)
+	for panel, query := range queries {
+		if _, err := parser.ParseExpr(query); err != nil {
+			t.Errorf("%s: %v", panel, err)
+		}
+	}
+	if len(queries) == 0 {
+		t.Error("no queries")
+	}
+}
+
+func TestChartHasTheSameDashboard(t *testing.T) {
+	if diff := cmp.Diff(string(dashboardIn(t, "components/monitoring")), string(dashboardIn(t, "chart/files"))); diff != "" {
+		t.Errorf("the chart's dashboard (-kustomization +chart):\n%s", diff)
+	}
 }
