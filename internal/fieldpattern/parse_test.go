@@ -54,7 +54,7 @@ func TestAParsedPatternMatchesFields(t *testing.T) {
 	}
 }
 
-func TestParseErrors(t *testing.T) {
+func TestParsePatternErrors(t *testing.T) {
 	for name, c := range map[string]struct{ pattern, want string }{
 		"nothing":                {"", "path is empty"},
 		"no dot":                 {"spec.replicas", "a dot is missing"},

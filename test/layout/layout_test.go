@@ -71,27 +71,24 @@ func TestProgramsShareOnlyWhatBothDecideBy(t *testing.T) {
 	}
 }
 
-// The webhook links neither a command line nor a printer, the plugin no cache. Merges that anybody can use link no client and no types.
-func TestPackagesDoNotLinkLibrariesOfOthers(t *testing.T) {
-	for pkg, forbidden := range map[string][]string{
+// The webhook links neither a command line nor a printer, the plugin no cache.
+func TestProgramsDoNotLinkLibrariesOfTheOther(t *testing.T) {
+	for program, forbidden := range map[string][]string{
 		"cmd/handoff-webhook": {"k8s.io/cli-runtime", "github.com/spf13/cobra"},
 		"cmd/kubectl-handoff": {"sigs.k8s.io/controller-runtime"},
-		"merge/schema":        {"net", "k8s.io"},
-		"merge/threeway":      {"net", "k8s.io"},
-		"merge/twoway":        {"net", "k8s.io"},
 	} {
-		for _, path := range linkedBy(t, pkg) {
+		for _, path := range linkedBy(t, program) {
 			if slices.ContainsFunc(forbidden, func(prefix string) bool { return isIn(path, prefix) }) {
-				t.Errorf("%s links %s", pkg, path)
+				t.Errorf("%s links %s", program, path)
 			}
 		}
 	}
 }
 
-// linkedBy returns the packages that a package links.
-func linkedBy(t *testing.T, pkg string) []string {
+// linkedBy returns the packages that a program links.
+func linkedBy(t *testing.T, program string) []string {
 	t.Helper()
-	return strings.Fields(list(t, "-deps", module+pkg))
+	return strings.Fields(list(t, "-deps", module+program))
 }
 
 // importsOf returns the packages of this module outside test/, each with its imports from this module, without the module's
