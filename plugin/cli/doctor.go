@@ -29,7 +29,7 @@ Checks:
   namespaces      a mode has no effect there, or is unknown
   dry-run         the API server calls the webhook, and a pod answers
   network         the API server reaches a pod through the Service, its port and its ready endpoints, or which error it gets
-  changes         what other clients have changed in the configuration since the installation
+  changes         which fields of the configuration other clients have written, and what is missing
   versions        the versions of the webhook and of this plugin
   guard           the guard's policies, if they are installed
 

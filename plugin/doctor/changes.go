@@ -2,8 +2,6 @@ package doctor
 
 import (
 	"context"
-	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -11,110 +9,85 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
-	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/manifests"
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 )
 
-// checkChanges compares the entries with what was installed: with the last-applied manifest if there is one, else with the
-// manifests of this version. It reports fields that a manager has written which applies no manifests, such as an admission enforcer
-// or kubectl edit, and fields that no installation chooses.
+// checkChanges finds fields of the entries that someone has written after the installation, such as an admission enforcer or a user with
+// kubectl edit, and parts that have been removed, which managedFields does not record. GKE Autopilot changes the namespaceSelector during
+// admission, in the name of the manager that installs (https://cloud.google.com/kubernetes-engine/docs/concepts/autopilot-security).
+// Namespaces that are excluded although they have opted in are found with the namespaces.
 func (d *diagnosis) checkChanges(context.Context) {
-	if len(d.configuration.ManagedFields) == 0 {
+	entries := installation.Managers(&d.configuration, "webhooks")
+	if len(entries) == 0 {
 		d.check.gap("%s has no managedFields, so it is unknown who changed it", d.object())
 	}
-	var manifest registration.MutatingWebhookConfiguration
-	isApplied := json.Unmarshal([]byte(d.configuration.Annotations[ownership.LastAppliedAnnotation]), &manifest) == nil
-	installed := installation.EntriesOf(manifest)
-	if !isApplied && d.sameRelease() {
-		shipped, err := manifests.Objects[registration.MutatingWebhookConfiguration](manifests.Base, "MutatingWebhookConfiguration")
-		if err != nil {
-			d.check.gap("%v", err)
-		}
-		installed = installation.EntriesOf(shipped...)
-	}
-	entries := installation.EntriesOf(d.configuration)
-	for _, entry := range installed {
-		if installation.Find(entries, entry.Name) == nil && (d.in.FollowsLabel() || isApplied) {
-			d.check.found(d.object(), "webhook "+entry.Name+" is missing", reinstall)
+	managers, installed := config.Default().Managers(), fieldpath.NewSet()
+	mainEntry := fieldpath.MakePathOrDie("webhooks", fieldpath.KeyByFields("name", installation.MainEntry), "name")
+	for _, e := range entries {
+		if managers.IsApplier(e) || e.Contains(mainEntry) { // such as kubectl create
+			installed = installed.Union(fieldsOf(e))
 		}
 	}
-	for _, entry := range entries {
-		d.compare(entry, installation.Find(installed, entry.Name))
+	for _, e := range entries {
+		d.checkWritten(e.Manager, fieldsOf(e).Difference(installed))
 	}
+	d.checkMissing()
 	if len(d.check.Findings) == 0 {
 		d.check.Detail = "as installed"
 	}
 }
 
-// conditionPrefix begins the names of match conditions, which can be added, changed and removed one by one.
-const conditionPrefix = "matchCondition "
+func fieldsOf(e ownership.Entry) *fieldpath.Set {
+	fields, _ := e.Set() // the API server's own
+	return fields
+}
 
-// compare reports the fields of an entry that differ from what was installed, if that is known, unless an applier of manifests has
-// written them and an installation can choose them: GKE Autopilot changes the namespaceSelector during admission, in the name of the applier
-// (https://cloud.google.com/kubernetes-engine/docs/concepts/autopilot-security). Namespaces that are excluded although they have opted in
-// are found with the namespaces.
-func (d *diagnosis) compare(live, installed *registration.MutatingWebhook) {
-	is, was := textsOf(live), textsOf(installed)
-	for name := range was {
-		if is[name] == "" && strings.HasPrefix(name, conditionPrefix) {
-			is[name] = "missing"
+// checkWritten finds the fields that a manager has written and no installation has. The caBundle is written in the cluster, and checked
+// with the certificate.
+func (d *diagnosis) checkWritten(manager string, fields *fieldpath.Set) {
+	var written []string
+	for path := range fields.Leaves().All() {
+		if text := explain.Text(path); strings.HasPrefix(text, ".webhooks[") && !strings.HasSuffix(text, ".clientConfig.caBundle") {
+			written = append(written, text)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(is)) {
-		problem, manager := name+" of "+live.Name+" is "+short(is[name])+", not as installed", d.foreign(live.Name, name)
-		isChosen := slices.Contains([]string{"failurePolicy", "timeoutSeconds", "namespaceSelector", "rules"}, name)
-		switch {
-		case is[name] == was[name], manager == "" && (isChosen || was[name] == ""):
-		case manager == "":
-			d.check.found(d.object(), problem, reinstall)
-		case strings.HasPrefix(manager, "kubectl"):
-			d.check.found(d.object(), problem+": changed by "+manager, reinstall)
-		default: // the label does not remove what AKS has added
-			d.check.found(d.object(), problem+": changed by "+manager, "exempt it from the rules of "+manager+", on AKS with: "+
-				"kubectl label "+d.object()+" admissions.enforcer/disabled=true", reinstall)
+	if len(written) == 0 {
+		return
+	}
+	remedies := []string{
+		"kubectl diff -k DIRECTORY, or: helm get manifest RELEASE -n " + d.namespace + " | kubectl diff -f -",
+		reinstall + "; this does not remove what has been added: delete " + d.object() + " first",
+	}
+	if !strings.HasPrefix(manager, "kubectl") { // the label does not remove what AKS has added
+		remedies = slices.Insert(remedies, 1, "exempt it from the rules of "+manager+", on AKS with: "+
+			"kubectl label "+d.object()+" admissions.enforcer/disabled=true")
+	}
+	d.check.found(d.object(), manager+" has written "+short(strings.Join(written, ", ")), remedies...)
+}
+
+// checkMissing finds entries and match conditions of the manifests that are missing, unless the installation has chosen others.
+func (d *diagnosis) checkMissing() {
+	if !d.sameRelease() || !d.in.FollowsLabel() {
+		return
+	}
+	shipped, err := manifests.Objects[registration.MutatingWebhookConfiguration](manifests.Base, "MutatingWebhookConfiguration")
+	if err != nil {
+		d.check.gap("%v", err)
+	}
+	for _, wanted := range installation.EntriesOf(shipped...) {
+		entry := installation.Find(d.in.Entries(), wanted.Name)
+		if entry == nil {
+			d.check.found(d.object(), "webhook "+wanted.Name+" is missing", reinstall)
+			continue
+		}
+		for _, condition := range wanted.MatchConditions {
+			isIt := func(c registration.MatchCondition) bool { return c.Name == condition.Name }
+			if !slices.ContainsFunc(entry.MatchConditions, isIt) {
+				d.check.found(d.object(), "matchCondition "+condition.Name+" of "+wanted.Name+" is missing", reinstall)
+			}
 		}
 	}
 }
-
-// textsOf returns the fields of an entry that decide what the API server sends, and what it does when there is no answer. The
-// caBundle is left out: it is written in the cluster, and checked with the certificate.
-func textsOf(entry *registration.MutatingWebhook) map[string]string {
-	texts := map[string]string{}
-	if entry == nil {
-		return texts
-	}
-	for _, condition := range entry.MatchConditions {
-		texts[conditionPrefix+condition.Name] = oneLine(condition.Expression)
-	}
-	for name, value := range map[string]any{
-		"failurePolicy": entry.FailurePolicy, "timeoutSeconds": entry.TimeoutSeconds, "matchPolicy": entry.MatchPolicy,
-		"reinvocationPolicy": entry.ReinvocationPolicy, "rules": entry.Rules,
-		"namespaceSelector": entry.NamespaceSelector, "objectSelector": entry.ObjectSelector,
-	} {
-		if text, err := json.Marshal(value); err == nil && string(text) != "null" {
-			texts[name] = strings.Trim(string(text), `"`)
-		}
-	}
-	return texts
-}
-
-// foreign returns a manager that wrote a field of an entry and applies no manifests; "" if the field was applied.
-func (d *diagnosis) foreign(entry, field string) (writer string) {
-	path := []any{"webhooks", fieldpath.KeyByFields("name", entry), field}
-	if condition, ok := strings.CutPrefix(field, conditionPrefix); ok {
-		path = append(path[:2], "matchConditions", fieldpath.KeyByFields("name", condition))
-	}
-	managers := config.Default().Managers()
-	for _, e := range installation.Managers(&d.configuration, path...) {
-		if managers.IsApplier(e) {
-			return ""
-		}
-		writer = e.Manager
-	}
-	return writer
-}
-
-// short limits the length of a value in a problem.
-func short(text string) string { return table.Shorten(text, 240) }

@@ -120,3 +120,6 @@ func (r *Report) Table(w io.Writer) error {
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// short limits the length of a value in a problem.
+func short(text string) string { return table.Shorten(text, 240) }

@@ -104,7 +104,7 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 		"an admission enforcer changes the rules": {
 			do: patches("admissionsenforcer", configuration, `[{"op": "replace", "path": "/webhooks/0/rules", "value": [
 				{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["*"]}]}]`),
-			check: "changes", problem: "not as installed: changed by admissionsenforcer", remedy: "admissions.enforcer/disabled=true", undo: reinstall,
+			check: "changes", problem: `admissionsenforcer has written .webhooks[name="webhook.ownership-handoff.io"].rules`, remedy: "admissions.enforcer/disabled=true", undo: reinstall,
 		},
 		"the rules match no Deployments": {
 			do:    patches("kubectl-edit", configuration, `[{"op": "replace", "path": "/webhooks/0/rules/0/apiGroups", "value": ["", "batch"]}]`),
@@ -119,15 +119,15 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 		"a person excludes a namespace": {
 			do: patches("kubectl-edit", configuration, `[{"op": "add", "path": "/webhooks/0/namespaceSelector/matchExpressions/-", "value":
 				{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["web"]}}]`),
-			check: "changes", problem: "namespaceSelector of webhook.ownership-handoff.io is ", remedy: "kubectl apply -k", undo: reinstall,
+			check: "changes", problem: `kubectl-edit has written .webhooks[name="webhook.ownership-handoff.io"].namespaceSelector`, remedy: "kubectl apply -k", undo: reinstall,
 		},
 		"a person sets failurePolicy Fail": {
 			do:    patches("kubectl-edit", configuration, `[{"op": "replace", "path": "/webhooks/0/failurePolicy", "value": "Fail"}]`),
-			check: "changes", problem: "failurePolicy of webhook.ownership-handoff.io is Fail, not as installed: changed by kubectl-edit", remedy: "kubectl apply -k", undo: reinstall,
+			check: "changes", problem: `kubectl-edit has written .webhooks[name="webhook.ownership-handoff.io"].failurePolicy`, remedy: "kubectl apply -k", undo: reinstall,
 		},
 		"a person sets the timeout": {
 			do:    patches("kubectl-patch", configuration, `[{"op": "replace", "path": "/webhooks/0/timeoutSeconds", "value": 30}]`),
-			check: "changes", problem: "timeoutSeconds of webhook.ownership-handoff.io is 30, not as installed: changed by kubectl-patch", remedy: "kubectl apply -k", undo: reinstall,
+			check: "changes", problem: `kubectl-patch has written .webhooks[name="webhook.ownership-handoff.io"].timeoutSeconds`, remedy: "kubectl apply -k", undo: reinstall,
 		},
 		"a match condition is removed": {
 			do:    patches("kubectl-edit", configuration, `[{"op": "remove", "path": "/webhooks/0/matchConditions/0"}]`),
@@ -140,7 +140,7 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 		"a match condition excludes everything": {
 			do: patches("kubectl-edit", configuration, `[{"op": "add", "path": "/webhooks/0/matchConditions/-",
 				"value": {"name": "never", "expression": "request.name == 'never'"}}]`),
-			check: "changes", problem: "not as installed: changed by kubectl-edit", remedy: "kubectl apply -k",
+			check: "changes", problem: `.matchConditions[name="never"].expression`, remedy: "delete " + configuration + " first",
 			undo: all(runs("delete", configuration), reinstall),
 		},
 		"the API server is refused": {
