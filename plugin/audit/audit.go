@@ -96,8 +96,8 @@ func Run(ctx context.Context, survey *source.Survey, in *installation.Installati
 	a := auditor{ctx: ctx, survey: survey, installation: in, report: &Report{
 		APIVersion: explain.APIVersion, Kind: "Audit", Risks: []Risk{},
 	}}
-	for name, mode := range survey.Namespaces { // of files
-		in.AddNamespace(name, mode)
+	for _, o := range survey.Namespaces { // of files
+		in.AddNamespace(o)
 	}
 	var err error
 	if survey.Namespace != "" {

@@ -60,8 +60,6 @@ func TestTimeIsLinearInFields(t *testing.T) {
 		"explain fields":           "explain -f LIVE .data.*",
 		"explain fields of a word": "explain -f LIVE .data",
 		"audit":                    "audit -f LIVE",
-		"preview":                  "preview -f MANIFEST --live LIVE",
-		"preview as data":          "preview -f MANIFEST --live LIVE -o json",
 		"strip":                    "strip -f MANIFEST --live LIVE",
 	} {
 		t.Run(name, func(t *testing.T) {

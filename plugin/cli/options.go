@@ -22,8 +22,8 @@ type shared struct {
 	env     Environment
 	cluster *genericclioptions.ConfigFlags
 
-	// files are those of -f, from which objects are read instead of the cluster. For a command that has manifests, they are those of
-	// --live, and -f are the manifests.
+	// files are those of -f, from which objects are read instead of the cluster. For a command that has manifests, -f are these, and files
+	// those of --live.
 	files, manifests resource.FilenameOptions
 
 	selector      string
@@ -46,11 +46,9 @@ func (s *shared) objectFlags(c *cobra.Command) {
 	s.configFlag(c)
 }
 
-// manifestFlags adds the flags of a command that reads manifests and live objects.
+// manifestFlags adds the flags of a command that reads manifests.
 func (s *shared) manifestFlags(c *cobra.Command, usage string, kustomize *string) {
 	fileFlags(c, &s.manifests, usage, kustomize)
-	c.Flags().StringSliceVar(&s.files.Filenames, "live", nil, "Files, directories or URLs to read the live objects from instead of the "+
-		"cluster, written by kubectl get -o yaml --show-managed-fields; - is standard input.")
 	s.configFlag(c)
 	c.Args = between(0, 0, "accepts no arguments; name files with -f")
 }

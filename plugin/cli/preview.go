@@ -21,14 +21,11 @@ func (s *shared) newPreview() *cobra.Command {
 		Long: `Shows what kubectl apply would do to each object in the files, field by field: the live value, the value after an apply
 without and with handoff, and the reason. Nothing is stored.
 
-Fields that autoscalers, controllers and users own come first, so replicas that the apply would reset to the value in the
+Fields that handoff acts on come first, so replicas that the apply would reset to the value in the
 manifest, or to 1, are visible before it happens. The values come from dry runs of the API server, so they include defaults
 and the effects of other webhooks. The dry runs require the permissions of an apply. Status fields, server bookkeeping and
-the last-applied annotation are left out. If handoff does not answer, or with --config or --live, this command decides what
-handoff would keep.
-
-Files of --live should include the HorizontalPodAutoscalers and the namespaces. The API server's defaults are then unknown,
-except for replicas.
+the last-applied annotation are left out. If handoff does not answer, or with --config, this command decides what handoff
+would keep. The webhook's warnings follow the table: they contain the owners, and what to do.
 
 The exit code is 0 if handoff would not change the result of the apply, 1 if it would keep a field, and greater than 1 on
 errors, as with kubectl diff.`,
@@ -36,11 +33,7 @@ errors, as with kubectl diff.`,
   kubectl handoff preview -f shop.yaml
 
   # Preview a server-side apply
-  kubectl handoff preview --server-side -f shop.yaml
-
-  # Preview without a cluster
-  kubectl get deployment,hpa -o yaml --show-managed-fields > live.yaml
-  kubectl handoff preview -f shop.yaml --live live.yaml`,
+  kubectl handoff preview --server-side -f shop.yaml`,
 		RunE: func(c *cobra.Command, _ []string) error { return s.preview(c, options) },
 	}
 	s.manifestFlags(c, "Files, directories or URLs that contain the manifests; - is standard input.", &s.manifests.Kustomize)
@@ -101,9 +94,6 @@ func (s *shared) previews(ctx context.Context, o preview.Options) (previews []pr
 	live, err := reader.Live()
 	if err != nil {
 		return nil, nil, nil, err
-	}
-	for name, mode := range live.Namespaces() {
-		in.AddNamespace(name, mode)
 	}
 	o.Installation, o.Managers, o.Configured = in, reader.Configuration.Managers(), s.config != ""
 	if o.Rules, err = reader.Configuration.ParsedRules(); err != nil {

@@ -64,7 +64,7 @@ func Run(ctx context.Context, env Environment, args []string) int {
 	case !source.IsUnreachable(err):
 	case command.Flags().Lookup("live") != nil:
 		err = fmt.Errorf("%w, or read the live objects from files with --live", err)
-	case command.Flags().Lookup("filename") != nil:
+	case command.Flags().Lookup("all-namespaces") != nil: // -f then replaces the cluster
 		err = fmt.Errorf("%w, or read files with -f", err)
 	}
 	_ = s.fail(err)

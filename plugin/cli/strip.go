@@ -45,6 +45,8 @@ namespace of the release. If a live object or its owners cannot be read, strip f
 		RunE: func(c *cobra.Command, _ []string) error { return s.strip(c.Context(), ignoreErrors, quiet) },
 	}
 	s.manifestFlags(c, "Files or directories that contain the manifests; - is standard input, the default.", nil)
+	c.Flags().StringSliceVar(&s.files.Filenames, "live", nil, "Files, directories or URLs to read the live objects from instead of the "+
+		"cluster, written by kubectl get -o yaml --show-managed-fields; - is standard input.")
 	c.Flags().BoolVar(&ignoreErrors, "ignore-errors", false,
 		"Leave objects unchanged if their live objects or owners cannot be read, instead of failing.")
 	c.Flags().BoolVarP(&quiet, "quiet", "q", false, "Do not report changes on standard error.")

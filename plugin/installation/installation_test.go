@@ -48,11 +48,9 @@ func TestModeOfObjects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in.AddNamespace("enforce", "enforce")
-		in.AddNamespace("kube-system", "enforce")
-		in.SetNamespace(&unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{
-			"name": "unlabeled", "annotations": map[string]any{optin.Annotation: "enforce"},
-		}}})
+		in.AddNamespace(enforced("enforce"))
+		in.AddNamespace(enforced("kube-system"))
+		in.SetNamespace(enforced("unlabeled"))
 		if c.change != nil {
 			c.change(in)
 		}
@@ -68,6 +66,12 @@ func TestModeOfObjects(t *testing.T) {
 			t.Errorf("%s: want %s (%s), got %+v", sentence, c.want, c.reason, got)
 		}
 	}
+}
+
+func enforced(namespace string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{
+		"name": namespace, "annotations": map[string]any{optin.Annotation: "enforce"},
+	}}}
 }
 
 func remove(in *installation.Installation) { in.Configurations = nil }

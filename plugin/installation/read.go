@@ -102,14 +102,12 @@ func (in *Installation) SetNamespace(o *unstructured.Unstructured) {
 }
 
 // AddNamespace adds a namespace of files. Its label follows its annotation, as the webhook sees to.
-func (in *Installation) AddNamespace(name string, mode optin.Mode) {
-	o := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-		Name: name, Annotations: map[string]string{optin.Annotation: string(mode)}, Labels: labels.Set{},
-	}}
-	if label, labeled := optin.NamespaceLabel(string(mode), true); labeled {
-		o.Labels[optin.Label] = label
+func (in *Installation) AddNamespace(o *unstructured.Unstructured) {
+	mode, annotated := o.GetAnnotations()[optin.Annotation]
+	if label, labeled := optin.NamespaceLabel(mode, annotated); labeled {
+		o.SetLabels(labels.Merge(o.GetLabels(), labels.Set{optin.Label: label}))
 	}
-	in.read[request{resource: namespaces, name: name}] = response{content: o}
+	in.SetNamespace(o)
 }
 
 // Managers returns the managedFields entries that contain a field of an object, none if they cannot be read.

@@ -32,14 +32,10 @@ type answer struct {
 // annotation can also be a kubectl diff, of any other manifest.
 const mark = " "
 
-// send sends a dry run of the apply as kubectl would, and with the mode label if mode is not empty. Without an API server, it merges.
+// send sends a dry run of the apply as kubectl would, and with the mode label if mode is not empty.
 func (t *trial) send(ctx context.Context, mode optin.Mode) (a answer, err error) {
 	sent, err := t.sent(mode)
 	if err != nil {
-		return a, err
-	}
-	if !t.isOnline() {
-		a.object, err = t.merged(sent)
 		return a, err
 	}
 	ctx, heard := source.WithWarnings(ctx, mode == "")

@@ -2,16 +2,12 @@ package preview
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
-	"slices"
-	"strings"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
-	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -48,90 +44,46 @@ func (t *trial) fill() error {
 	if err != nil {
 		return err
 	}
-	isCut := func(text string) bool { return isMore(text) || strings.Contains(text, " ...") }
-	isAnyHidden := t.application.Subject.IsSecret() || slices.ContainsFunc(t.warnings, isCut)
-	t.preview.Keeps = t.preview.Acts && without == nil
-	var others []Field
-	shown := map[string]bool{}
-	for i, path := range slices.Concat(differences, changes) {
-		if isWithin(path, shown) {
-			continue
-		}
-		path, why := t.said(path, with, live)
-		f := Field{
+	field := func(path fieldpath.Path) Field {
+		return Field{
 			Path: explain.Text(path), path: path, Live: live.Find(path).Text(), Without: without.Find(path).Text(), With: with.Find(path).Text(),
 		}
-		switch isDifference := i < len(differences); {
-		case why != "", isDifference && isAnyHidden:
-			f.Acted, f.Why = true, cmp.Or(why, "kept by handoff")
-			t.preview.Keeps = t.preview.Keeps || without == nil || !bytes.Equal(f.Without, f.With)
-			t.preview.Fields, shown[path.String()] = append(t.preview.Fields, f), true
-		case !isDifference: // two dry runs can have other differences, such as ports that the API server allocates
-			f.Why = reason(write.Declared(path), f.With != nil)
-			if without != nil { // generated values differ
-				f.Without = f.With
-			}
-			others = append(others, f)
+	}
+	acted := fieldpath.NewSet()
+	for _, path := range differences {
+		f := field(path)
+		if f.Acted, f.Why = t.act(f); f.Acted {
+			acted.Insert(path)
+			t.preview.Fields = append(t.preview.Fields, f)
 		}
 	}
-	t.preview.Fields = append(t.preview.Fields, others...)
-	for _, text := range t.warnings {
-		if !t.used[text] && !isMore(text) {
-			t.preview.Warnings = append(t.preview.Warnings, text)
+	t.preview.Keeps = t.preview.Acts && without == nil || !acted.Empty()
+	for _, path := range changes {
+		if acted.Has(path) {
+			continue
 		}
+		f := field(path)
+		f.Why = reason(write.Declared(path), f.With != nil)
+		if without != nil { // generated values differ
+			f.Without = f.With
+		}
+		t.preview.Fields = append(t.preview.Fields, f)
 	}
 	return nil
 }
 
-// isWithin reports whether a path, or one above it, is shown.
-func isWithin(path fieldpath.Path, shown map[string]bool) bool {
-	for n := range path {
-		if shown[path[:n+1].String()] {
-			return true
-		}
+// act returns what handoff has done with a field that differs without and with handoff. Two dry runs can have other differences, such as
+// ports that the API server allocates: handoff sets no other value than the live one, unless the apply creates the object.
+func (t *trial) act(f Field) (acted bool, why string) {
+	isList := func(value []byte) bool { return bytes.ContainsAny(value[:1], "[{") } // part of which can be kept
+	switch {
+	case f.With == nil:
+		return true, "cleared by handoff"
+	case t.preview.Creates:
+		return true, "set by handoff"
+	default:
+		return isList(f.With) || bytes.Equal(f.Live, f.With), "kept by handoff"
 	}
-	return false
-}
-
-// moreFields ends a warning that is only about the number of fields that no warning names.
-const moreFields = " more fields"
-
-func isMore(warning string) bool { return strings.HasSuffix(warning, moreFields) }
-
-// said returns what the warnings of handoff say about the field at a path or above it, and the path of that field. About fields nested
-// under it, they name the field. Without a warning, why is empty.
-func (t *trial) said(path fieldpath.Path, objects ...*jsontree.Node) (at fieldpath.Path, why string) {
-	for n := len(path); n > 0; n-- {
-		for _, text := range t.warnings {
-			if why, ok := aboutField(text, path[:n], objects); ok {
-				t.used[text] = true
-				return path[:n], why
-			}
-		}
-	}
-	var nested []string
-	for _, text := range t.warnings {
-		if field := " " + path.String(); strings.Contains(text, field+".") || strings.Contains(text, field+"[") {
-			t.used[text] = true
-			nested = append(nested, strings.TrimPrefix(text, protocol.WarningPrefix))
-		}
-	}
-	return path, strings.Join(nested, "; ")
-}
-
-// aboutField returns what a warning says about a field, without the path and the value.
-func aboutField(warning string, path fieldpath.Path, objects []*jsontree.Node) (why string, ok bool) {
-	before, after, found := strings.Cut(strings.TrimPrefix(warning, protocol.WarningPrefix)+" ", " "+path.String())
-	if !found || !strings.ContainsAny(after[:1], "=,; ") {
-		return "", false
-	}
-	if shown, hasValue := strings.CutPrefix(after, "="); hasValue {
-		after = shown
-		for _, o := range objects {
-			after = strings.TrimPrefix(after, strings.Trim(string(o.Find(path).Text()), `"`))
-		}
-	}
-	return strings.TrimSpace(strings.TrimSuffix(before, " with") + after), true // started with 7
 }
 
 // plain returns an object without the metadata that the API server generates, without the annotations that record what was applied,
@@ -202,7 +154,7 @@ func reason(declared ownership.Declared, stays bool) string {
 		return "cleared by the manifest"
 	case declared.Base == ownership.Sets:
 		return "removed from the manifest"
-	default:
-		return "set by the API server or another webhook"
+	default: // the webhooks include handoff, if the API server rejects the apply without it
+		return "set by the API server or a webhook"
 	}
 }

@@ -63,9 +63,9 @@ type Preview struct {
 	State string `json:"state,omitempty"`
 	// Refused is the API server's reason for rejecting an apply without handoff.
 	Refused string `json:"refused,omitempty"`
-	// Fields are the fields that handoff acts on, followed by all others that the apply changes.
+	// Fields are the fields that differ without and with handoff, followed by all others that the apply changes.
 	Fields []Field `json:"fields"`
-	// Warnings are handoff's own, about anything but these fields.
+	// Warnings are those of the webhook, about the apply with handoff. They contain the reasons and what to do.
 	Warnings []string `json:"warnings,omitempty"`
 	// Gaps describe what is unknown; a complete answer has none.
 	Gaps []string `json:"gaps,omitempty"`
@@ -85,15 +85,12 @@ type trial struct {
 	without, with ownership.Object
 	// after is the object after the apply, as it is.
 	after installation.Object
-	// warnings are those about the apply with handoff, and used are those that are the reason for a field.
-	warnings []string
-	used     map[string]bool
 }
 
 // Of previews the apply of a manifest. The error starts with the name of the object; in most cases it is the API server's reason
 // for rejecting the apply.
 func Of(ctx context.Context, a source.Application, o Options) (Preview, error) {
-	t := &trial{application: a, options: o, used: map[string]bool{}, preview: Preview{
+	t := &trial{application: a, options: o, preview: Preview{
 		APIVersion: explain.APIVersion, Kind: "Preview", Object: a.Subject.Identity, Creates: !a.Subject.Object.Present(),
 		Fields: []Field{}, Gaps: a.Subject.Gaps, subject: a.Subject,
 	}}
@@ -112,9 +109,6 @@ func Of(ctx context.Context, a source.Application, o Options) (Preview, error) {
 	return t.preview, nil
 }
 
-// isOnline reports whether the API server previews the apply.
-func (t *trial) isOnline() bool { return t.application.Resource != nil }
-
 // compare determines the results of the apply without and with handoff. The first dry run is the apply as it is. If handoff has acted
 // on it, the other is the one with the mode label off, otherwise the one with the mode label enforce.
 func (t *trial) compare(ctx context.Context) error {
@@ -132,7 +126,7 @@ func (t *trial) compare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.with, t.warnings = now.object, now.warnings
+	t.with, t.preview.Warnings = now.object, now.warnings
 	t.after = installation.ObjectOf(t.application.Subject.Kind, t.application.Subject.Namespace, t.with)
 	t.preview.Mode = t.options.Installation.Mode(ctx, t.after).Set
 	if t.preview.Refused != "" {
@@ -154,7 +148,7 @@ func (t *trial) compare(ctx context.Context) error {
 // isReviewable reports whether handoff can review the object: any in a namespace, and others of some kinds.
 func (t *trial) isReviewable() bool {
 	subject := t.application.Subject
-	return !t.isOnline() || subject.Namespace != "" || t.options.Installation.Selectable(subject.Kind)
+	return subject.Namespace != "" || t.options.Installation.Selectable(subject.Kind)
 }
 
 // turnOff determines the result without handoff, which has answered the apply.
@@ -174,11 +168,11 @@ func (t *trial) turnOff(ctx context.Context) {
 // turnOn determines what handoff would keep where it does not: by a dry run with the mode label enforce or, if the API server does not
 // call handoff even then, or the user has given a configuration, by the decision of this program.
 func (t *trial) turnOn(ctx context.Context) error {
-	mayAsk, isSilent := t.isOnline() && !t.options.Configured, t.preview.Mode == optin.Enforce
+	mayAsk, isSilent := !t.options.Configured, t.preview.Mode == optin.Enforce
 	if mayAsk && !isSilent {
 		on, err := t.send(ctx, optin.Enforce)
 		if err == nil && on.answered {
-			t.with, t.warnings = on.object, on.warnings
+			t.with, t.preview.Warnings = on.object, on.warnings
 			return nil
 		}
 		isSilent = err == nil
@@ -187,8 +181,7 @@ func (t *trial) turnOn(ctx context.Context) error {
 	if mayAsk && isSilent && len(warnings) > 0 && t.enabled(ctx).On() {
 		return nil // handoff keeps nothing: its configuration is another
 	}
-	t.with, t.warnings = with, warnings
-	t.preview.Acts = !t.isOnline() && t.preview.Mode == optin.Enforce
+	t.with, t.preview.Warnings = with, warnings
 	return err
 }
 
@@ -207,8 +200,6 @@ func (t *trial) state(ctx context.Context) string {
 	}
 	_, isLabeled := t.after.Labels[optin.Label]
 	switch {
-	case t.preview.Mode == installation.Unknown && !t.isOnline():
-		return why
 	case t.preview.Mode == installation.Unknown:
 		return why + "; a dry run has the result of WITHOUT HANDOFF"
 	case why != "":
@@ -222,14 +213,9 @@ func (t *trial) state(ctx context.Context) string {
 	return "WITHOUT HANDOFF applies: " + why
 }
 
-// addGaps adds gaps for the parts of an apply that a preview does not show.
+// addGaps adds a gap for the part of an apply that a preview does not show.
 func (t *trial) addGaps() {
-	live := t.application.Subject.Object
-	if !t.isOnline() && !t.preview.Creates && len(live.ManagedFields()) == 0 {
-		t.gap("no managedFields, so the managers that set its fields are unknown; " +
-			"export it with kubectl get -o yaml --show-managed-fields")
-	}
-	entries, _ := live.Entries() // the decision reports the error
+	entries, _ := t.application.Subject.Object.Entries() // the decision reports the error
 	isClientSide := func(e ownership.Entry) bool {
 		return e.Manager == clientSideManager && e.Operation == managedfields.OperationUpdate
 	}

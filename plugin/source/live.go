@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -50,41 +49,27 @@ func (l *Live) Read(ctx context.Context, id Identity) (s Subject, ok bool, err e
 	return s, err == nil, err
 }
 
-// Namespaces returns the modes of the namespaces in files, by name.
-func (l *Live) Namespaces() map[string]optin.Mode {
-	modes := map[string]optin.Mode{}
-	if in, ok := l.from.(*files); ok {
-		for _, o := range in.of(schema.GroupKind{Kind: "Namespace"}) {
-			text, annotated := o.GetAnnotations()[optin.Annotation]
-			modes[o.GetName()], _ = optin.ModeOf(text, annotated)
-		}
-	}
-	return modes
-}
-
 // Application is a manifest and the live object that it is applied to.
 type Application struct {
 	// Subject has no Object if there is no live object.
 	Subject  Subject
 	Manifest *unstructured.Unstructured
-	// Resource is the client for the object; nil if live objects are read from files.
+	// Resource is the client for the object.
 	Resource dynamic.ResourceInterface
 }
 
-// Application reads the live object of a manifest, and sets the manifest's namespace, as kubectl apply does.
+// Application reads the live object of a manifest in a cluster, and sets the manifest's namespace, as kubectl apply does.
 func (l *Live) Application(ctx context.Context, manifest *unstructured.Unstructured) (a Application, err error) {
 	a.Manifest = manifest
 	id, namespaced := IdentityOf(manifest), true
-	if l.cluster != nil {
-		if id.Name == "" {
-			return a, errors.New("metadata.name is missing, but kubectl apply requires it; set it, or use kubectl create")
-		}
-		if a.Resource, namespaced, err = l.cluster.client(id, l.namespace); err != nil {
-			return a, err
-		}
-		if namespaced && l.explicit && id.Namespace != "" && id.Namespace != l.namespace {
-			return a, fmt.Errorf("the manifest has namespace %s, but -n selects %s; use -n %s, or omit it", id.Namespace, l.namespace, id.Namespace)
-		}
+	if id.Name == "" {
+		return a, errors.New("metadata.name is missing, but kubectl apply requires it; set it, or use kubectl create")
+	}
+	if a.Resource, namespaced, err = l.cluster.client(id, l.namespace); err != nil {
+		return a, err
+	}
+	if namespaced && l.explicit && id.Namespace != "" && id.Namespace != l.namespace {
+		return a, fmt.Errorf("the manifest has namespace %s, but -n selects %s; use -n %s, or omit it", id.Namespace, l.namespace, id.Namespace)
 	}
 	live, err := l.from.get(ctx, id, l.namespace)
 	if err != nil {
@@ -96,9 +81,6 @@ func (l *Live) Application(ctx context.Context, manifest *unstructured.Unstructu
 	of := manifest
 	if live != nil {
 		of = live
-	}
-	if l.cluster == nil && live != nil {
-		manifest.SetNamespace(live.GetNamespace())
 	}
 	a.Subject, err = l.subject(ctx, of, live != nil)
 	if !namespaced {

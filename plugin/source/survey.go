@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
@@ -22,8 +21,8 @@ type Survey struct {
 	Autoscalers []*Autoscaler
 	// Namespace is the surveyed namespace, empty for all.
 	Namespace string
-	// Namespaces are the modes of the namespaces in files, by name.
-	Namespaces map[string]optin.Mode
+	// Namespaces are the namespaces in files.
+	Namespaces []*unstructured.Unstructured
 	// Resources are the names of the resources that were read, as kubectl prints them; none for files. Gaps are descriptions of what
 	// could not be read. Both are complete after Each.
 	Resources, Gaps []string
@@ -63,7 +62,9 @@ func (r Reader) Survey(ctx context.Context, types ...string) (*Survey, error) {
 	if s.kinds, s.Gaps, err = s.live.from.surveyed(types); err != nil {
 		return nil, err
 	}
-	s.Namespaces = s.live.Namespaces()
+	if in, ok := s.live.from.(*files); ok {
+		s.Namespaces = in.of(schema.GroupKind{Kind: "Namespace"})
+	}
 	if s.scalers, err = s.live.scalersIn(ctx, s.Namespace); err != nil {
 		return nil, err
 	}

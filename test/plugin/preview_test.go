@@ -84,12 +84,15 @@ func TestPreviewWhereAPolicyRefusesTheLabel(t *testing.T) {
 	}
 }
 
-// TestPreviewOfRejectedApply tests row 7, in a namespace where handoff is enabled but its webhook is not installed.
+// TestPreviewOfRejectedApply tests row 7, and row 12, in a namespace where handoff is enabled but its webhook is not installed.
 func TestPreviewOfRejectedApply(t *testing.T) {
-	play(t, "create namespace stock", "annotate namespace stock "+optin.Annotation+"=enforce", "apply -n stock -f testdata/preview/set.yaml")
+	play(t, "create namespace stock", "annotate namespace stock "+optin.Annotation+"=enforce", "apply -n stock -f testdata/preview/set.yaml",
+		"apply -n stock -l part=autoscaler -f testdata/preview/start.yaml")
 	checkGolden(t, "previewrefused", transcript(t, cluster.controlPlane.Kubeconfig,
 		"preview -n stock -f testdata/preview/set.yaml",
 		"preview -n stock -f testdata/preview/ondelete.yaml",
 		"preview -n stock --server-side --field-manager=kubectl-client-side-apply -f testdata/preview/ondelete.yaml",
+		"preview -n stock -f testdata/preview/start.yaml",
+		"preview -n stock -l part=workload -f testdata/preview/start.yaml -o yaml",
 	))
 }
