@@ -59,7 +59,7 @@ func (d *diagnosis) checkWritten(manager string, fields *fieldpath.Set) {
 	}
 	remedies := []string{
 		"kubectl diff -k DIRECTORY, or: helm get manifest RELEASE -n " + d.namespace + " | kubectl diff -f -",
-		reinstall + "; this does not remove what has been added: delete " + d.object() + " first",
+		reinstall + "; if something was added, delete " + d.object() + " first",
 	}
 	if !strings.HasPrefix(manager, "kubectl") { // the label does not remove what AKS has added
 		remedies = slices.Insert(remedies, 1, "exempt it from the rules of "+manager+", on AKS with: "+
