@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -60,13 +58,31 @@ func (s *shared) preview(c *cobra.Command, options preview.Options) error {
 		"strict": metav1.FieldValidationStrict, "true": metav1.FieldValidationStrict, "warn": metav1.FieldValidationWarn,
 		"ignore": metav1.FieldValidationIgnore, "false": metav1.FieldValidationIgnore,
 	}[options.Validate]
-	previews, failures, gaps, err := s.previews(c.Context(), options)
+	manifests, err := source.Reader{In: s.env.IOStreams.In, Selector: s.selector}.Manifests(s.manifests)
+	if err == nil && len(manifests) == 0 {
+		err = errors.New("the files contain no objects to apply; name other files with -f, or omit --selector")
+	}
 	if err != nil {
 		return err
 	}
+	reader, in, gaps, err := s.objects(c.Context())
+	if err != nil {
+		return err
+	}
+	if options.Live, err = reader.Live(); err != nil {
+		return err
+	}
+	options.Installation, options.Configured = in, s.config != ""
+	var previews []preview.Preview
+	var failures []error // about single objects
 	keeps := false
-	for i := range previews {
-		keeps, gaps = keeps || previews[i].Keeps, append(gaps, previews[i].Gaps...)
+	for _, manifest := range manifests {
+		one, err := preview.Of(c.Context(), manifest, options)
+		if err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		previews, keeps, gaps = append(previews, one), keeps || one.Keeps, append(gaps, one.Gaps...)
 	}
 	if err := show(s, "Preview", previews, false, func() error { return s.writePreviews(previews) }); err != nil {
 		return err
@@ -76,44 +92,6 @@ func (s *shared) preview(c *cobra.Command, options preview.Options) error {
 		return failed
 	}
 	return finished
-}
-
-// previews returns the preview of each manifest. The failures are the errors of single objects, the gaps are about the configuration.
-func (s *shared) previews(ctx context.Context, o preview.Options) (previews []preview.Preview, failures []error, gaps []string, err error) {
-	manifests, err := source.Reader{In: s.env.IOStreams.In, Selector: s.selector}.Manifests(s.manifests)
-	if err == nil && len(manifests) == 0 {
-		err = errors.New("the files contain no objects to apply; name other files with -f, or omit --selector")
-	}
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	reader, in, gaps, err := s.objects(ctx)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	live, err := reader.Live()
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	o.Installation, o.Managers, o.Configured = in, reader.Configuration.Managers(), s.config != ""
-	if o.Rules, err = reader.Configuration.ParsedRules(); err != nil {
-		return nil, nil, nil, err
-	}
-	for _, manifest := range manifests {
-		var one preview.Preview
-		application, err := live.Application(ctx, manifest)
-		if err != nil {
-			err = fmt.Errorf("%s: %w", source.IdentityOf(manifest), err)
-		} else {
-			one, err = preview.Of(ctx, application, o)
-		}
-		if err != nil {
-			failures = append(failures, err)
-			continue
-		}
-		previews = append(previews, one)
-	}
-	return previews, failures, gaps, nil
 }
 
 // writePreviews writes the previews, with an empty line before and after each table.

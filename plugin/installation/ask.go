@@ -48,7 +48,9 @@ type Reply struct {
 // the annotation, which has no effect, about which the webhook warns where it reviews objects without a label.
 func (in *Installation) Ask(ctx context.Context, namespace string, labeled bool) (Reply, error) {
 	question := request{namespace: namespace, selector: strconv.FormatBool(labeled)}
-	return once(in, question, func() (Reply, error) { return in.ask(ctx, namespace, labeled) })
+	reply, err := once(in, question, func() (Reply, error) { return in.ask(ctx, namespace, labeled) })
+	in.answered = in.answered || reply.Answered
+	return reply, err
 }
 
 // Forget forgets all answers.

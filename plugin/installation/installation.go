@@ -51,6 +51,7 @@ type Installation struct {
 	config    *rest.Config      // nil for files
 	objects   dynamic.Interface // likewise
 	read      map[request]response
+	answered  bool   // whether a dry run was answered
 	confirmed string // the namespace in which Effect makes its dry run
 }
 

@@ -82,16 +82,10 @@ func (a Answer) refused() Answer {
 	return a.but(optin.Off, NoAnswer, "the API server refuses writes, because handoff does not answer and its failurePolicy is Fail")
 }
 
-// Mode answers for an object.
-func (in *Installation) Mode(ctx context.Context, o Object) Answer {
-	answer, _ := in.mode(ctx, o)
-	return answer
-}
-
 // Effect is Mode, confirmed by one dry run for all objects: selectors and rules do not show whether a pod answers.
 func (in *Installation) Effect(ctx context.Context, o Object) Answer {
-	a, asked := in.mode(ctx, o)
-	if !a.On() || asked || in.OfFiles() {
+	a := in.Mode(ctx, o)
+	if !a.On() || in.answered || in.OfFiles() {
 		return a
 	}
 	in.confirmed = cmp.Or(in.confirmed, o.Namespace, metav1.NamespaceDefault)
@@ -106,16 +100,16 @@ func (in *Installation) Effect(ctx context.Context, o Object) Answer {
 	return a
 }
 
-// mode answers for an object, and reports whether it has asked the webhook.
-func (in *Installation) mode(ctx context.Context, o Object) (a Answer, asked bool) {
+// Mode answers for an object.
+func (in *Installation) Mode(ctx context.Context, o Object) Answer {
 	if o.Namespace == "" && o.Resource == namespaces.GroupResource() { // its label selects the objects in it
-		return Answer{Mode: optin.Off, Set: optin.Off}, false
+		return Answer{Mode: optin.Off, Set: optin.Off}
 	}
 	namespace, unread := &corev1.Namespace{}, error(nil)
 	if o.Namespace != "" {
 		namespace, unread = in.Namespace(ctx, o.Namespace)
 	}
-	a = Answer{Mode: Unknown, Set: Unknown}
+	a := Answer{Mode: Unknown, Set: Unknown}
 	text, set := o.Labels[optin.Label]
 	if !set && unread == nil {
 		text, set = namespace.Annotations[optin.Annotation]
@@ -128,13 +122,13 @@ func (in *Installation) mode(ctx context.Context, o Object) (a Answer, asked boo
 	}
 	switch {
 	case a.Set == optin.Off:
-		return a, false
+		return a
 	case in.Missing():
-		return a.but(optin.Off, NotInstalled, "the handoff webhook is not installed in this cluster"), false
+		return a.but(optin.Off, NotInstalled, "the handoff webhook is not installed in this cluster")
 	case in.Unread == nil && unread == nil:
-		return in.selected(a, o, namespace), false
+		return in.selected(a, o, namespace)
 	default:
-		return in.asked(ctx, a, o), true
+		return in.asked(ctx, a, o)
 	}
 }
 

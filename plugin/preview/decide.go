@@ -14,7 +14,7 @@ import (
 // decide returns the object after the decision of this program on the one without handoff, and the warnings about it.
 func (t *trial) decide() (with ownership.Object, warnings []string, err error) {
 	subject := t.application.Subject
-	table := merge.Decider{Cluster: subjectCluster{subject}, Managers: t.options.Managers, Rules: t.options.Rules}
+	table := merge.Decider{Cluster: subjectCluster{subject}, Managers: t.application.Managers, Rules: t.application.Rules}
 	decided, err := table.Decide(ownership.Write{
 		Kind: subject.Kind, Namespace: subject.Namespace, Name: subject.Name, FieldManager: t.options.manager(),
 		Live: subject.Object, Incoming: t.without,
@@ -23,11 +23,14 @@ func (t *trial) decide() (with ownership.Object, warnings []string, err error) {
 		return with, nil, err
 	}
 	did := map[merge.Verdict]string{
-		merge.Keep: "kept", merge.Clear: "cleared", merge.Start: "started", merge.ManifestWins: "not kept", merge.Removed: "removed",
+		merge.Keep: "kept", merge.Clear: "cleared", merge.Start: "started with", merge.ManifestWins: "not kept", merge.Removed: "removed",
 	}
 	for _, c := range decided.Changes {
-		path := c.Field.Path.String()
-		before, owner, after := c.Text(did[c.Decision.Verdict]+" "+path, path)
+		path, value := c.Field.Path.String(), ""
+		if c.Field.Scale {
+			value = "=" + string(c.Field.Live)
+		}
+		before, owner, after := c.Text(did[c.Decision.Verdict]+" "+path+value, path)
 		warnings = append(warnings, protocol.WarningPrefix+before+owner+after)
 	}
 	if len(decided.Operations) == 0 {

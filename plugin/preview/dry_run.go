@@ -72,16 +72,8 @@ func (t *trial) send(ctx context.Context, mode optin.Mode) (a answer, err error)
 	if mode != "" {
 		t.restoreLabel(stored)
 	}
-	a.object, err = parsed(stored)
+	a.object, err = source.Parse(stored)
 	return a, err
-}
-
-func parsed(o *unstructured.Unstructured) (ownership.Object, error) {
-	text, err := o.MarshalJSON()
-	if err != nil {
-		return ownership.Object{}, err
-	}
-	return ownership.ParseObject(text)
 }
 
 // patch returns the patch of an apply, {} if a client-side apply changes nothing.

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -24,10 +26,9 @@ type Options struct {
 	FieldManager string
 	// Validate is how to handle unknown fields: Strict, Warn or Ignore.
 	Validate string
-	// Managers and Rules come from the configuration. Configured reports whether the user has given one: where handoff is not on,
-	// it decides what handoff would keep. Otherwise the configuration of the cluster's webhook does.
-	Managers   ownership.Managers
-	Rules      ownership.Rules
+	// Live reads the live objects, with a configuration. Configured reports whether the user has given it: where handoff is not on, it
+	// decides what handoff would keep. Otherwise the configuration of the cluster's webhook does.
+	Live       *source.Live
 	Configured bool
 	// Installation reports in which mode handoff reviews an object.
 	Installation *installation.Installation
@@ -89,17 +90,20 @@ type trial struct {
 
 // Of previews the apply of a manifest. The error starts with the name of the object; in most cases it is the API server's reason
 // for rejecting the apply.
-func Of(ctx context.Context, a source.Application, o Options) (Preview, error) {
+func Of(ctx context.Context, manifest *unstructured.Unstructured, o Options) (Preview, error) {
+	a, err := o.Live.Application(ctx, manifest)
 	t := &trial{application: a, options: o, preview: Preview{
 		APIVersion: explain.APIVersion, Kind: "Preview", Object: a.Subject.Identity, Creates: !a.Subject.Object.Present(),
 		Fields: []Field{}, Gaps: a.Subject.Gaps, subject: a.Subject,
 	}}
-	err := t.compare(ctx)
+	if err == nil {
+		err = t.compare(ctx)
+	}
 	if err == nil {
 		err = t.fill()
 	}
 	if err != nil {
-		return t.preview, fmt.Errorf("%s: %w", a.Subject, err)
+		return t.preview, fmt.Errorf("%s: %w", source.IdentityOf(manifest), err)
 	}
 	if t.preview.Acts = t.preview.Acts && t.preview.Keeps; t.preview.Keeps && !t.preview.Acts {
 		t.preview.State = t.state(ctx)

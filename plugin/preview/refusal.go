@@ -2,7 +2,6 @@ package preview
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -30,9 +29,11 @@ func (t *trial) classify(err error) error {
 	text := strings.Join(strings.Fields(err.Error()), " ")
 	_, unknown, isStrict := strings.Cut(text, "strict decoding error: ")
 	switch {
+	case apierrors.IsConflict(err) && len(causes) > 0: // which names fields, but quotes no values
+		return errors.New(rejects + text + "; remove these fields from the manifest, or use --force-conflicts")
 	case apierrors.IsConflict(err):
-		return conflict(causes)
-	case isStrict: // which names fields, but quotes no values
+		return errors.New(rejects + text + "; remove metadata.resourceVersion and metadata.uid from the manifest")
+	case isStrict: // likewise
 		return errors.New(rejects + unknown + "; fix it, or use --validate=warn")
 	case !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err):
 		return t.application.Subject.Advise(err)
@@ -46,20 +47,4 @@ func (t *trial) classify(err error) error {
 		return &refusal{text}
 	}
 	return errors.New(rejects + text)
-}
-
-// conflict returns an error that lists the fields of other managers. Without any, the object's resourceVersion differs from the
-// one in the manifest.
-func conflict(causes []metav1.StatusCause) error {
-	if len(causes) == 0 {
-		return errors.New(rejects + "the object has been modified since; " +
-			"remove metadata.resourceVersion and metadata.uid from the manifest")
-	}
-	fields := make([]string, len(causes))
-	for i, cause := range causes {
-		fields[i] = fmt.Sprintf("%s (%s)", cause.Field, strings.ReplaceAll(cause.Message, "\n", " "))
-	}
-	slices.Sort(fields) // the API server returns them in any order
-	return fmt.Errorf(rejects+"other managers own %s; remove that from the manifest, or use --force-conflicts",
-		strings.Join(fields, ", "))
 }

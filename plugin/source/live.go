@@ -56,11 +56,14 @@ type Application struct {
 	Manifest *unstructured.Unstructured
 	// Resource is the client for the object.
 	Resource dynamic.ResourceInterface
+	// Managers and Rules come from the configuration.
+	Managers ownership.Managers
+	Rules    ownership.Rules
 }
 
 // Application reads the live object of a manifest in a cluster, and sets the manifest's namespace, as kubectl apply does.
 func (l *Live) Application(ctx context.Context, manifest *unstructured.Unstructured) (a Application, err error) {
-	a.Manifest = manifest
+	a.Manifest, a.Managers, a.Rules = manifest, l.managers, l.rules
 	id, namespaced := IdentityOf(manifest), true
 	if id.Name == "" {
 		return a, errors.New("metadata.name is missing, but kubectl apply requires it; set it, or use kubectl create")

@@ -25,11 +25,7 @@ type Subject struct {
 // newSubject returns the subject of an object. Like kubectl's output, its text has the fields in alphabetical order.
 func (l *Live) newSubject(o *unstructured.Unstructured) (s Subject, err error) {
 	s.Identity = IdentityOf(o)
-	text, err := o.MarshalJSON()
-	if err == nil {
-		s.Object, err = ownership.ParseObject(text)
-	}
-	if err != nil {
+	if s.Object, err = Parse(o); err != nil {
 		return s, fmt.Errorf("%s: %w", s, err)
 	}
 	rules, unread := l.rules.For(s.Kind.GroupKind(), s.Namespace, s.Object)
@@ -42,6 +38,15 @@ func (l *Live) newSubject(o *unstructured.Unstructured) (s Subject, err error) {
 		s.gap("invalid paths in annotation %s are ignored; fix them%s", ownership.ControllerFieldsAnnotation, details)
 	}
 	return s, nil
+}
+
+// Parse returns an object as the packages that decide read it.
+func Parse(o *unstructured.Unstructured) (ownership.Object, error) {
+	text, err := o.MarshalJSON()
+	if err != nil {
+		return ownership.Object{}, err
+	}
+	return ownership.ParseObject(text)
 }
 
 // gap adds a gap to the subject.
