@@ -22,22 +22,19 @@ func (d *diagnosis) checkCertificate(ctx context.Context) {
 	var chain []*x509.Certificate // the certificate and its issuers, none if they are unknown
 	secret, absent := get[corev1.Secret](ctx, d, d.namespace, d.secretName())
 	if absent {
-		d.check.found(d.secret(), "not found: the pods have no serving certificate", d.remedies(0)...)
+		d.check.found(d.secret(), "not found: the pods have no serving certificate", d.remedies(installation.MainEntry)...)
 	} else if secret != nil {
 		var err error
 		if chain, err = cert.ParseCertsPEM(secret.Data[corev1.TLSCertKey]); err != nil {
-			d.check.found(d.secret(), corev1.TLSCertKey+": "+err.Error(), d.remedies(0)...)
+			d.check.found(d.secret(), corev1.TLSCertKey+": "+err.Error(), d.remedies(installation.MainEntry)...)
 		}
 	}
-	for i, entry := range d.configuration.Webhooks {
-		if installation.Find(d.in.Entries(), entry.Name) == nil {
-			continue
-		}
+	for _, entry := range installation.EntriesOf(d.configuration) {
 		err := verify(chain, entry.ClientConfig.CABundle, d.options.Now, d.host())
 		if errors.As(err, new(x509.UnknownAuthorityError)) {
-			d.check.found(d.object(), "the caBundle of "+entry.Name+" does not contain the CA of the certificate in "+d.secret(), d.remedies(i)...)
+			d.check.found(d.object(), "the caBundle of "+entry.Name+" does not contain the CA of the certificate in "+d.secret(), d.remedies(entry.Name)...)
 		} else if err != nil {
-			d.check.found(d.secret(), "the API server does not accept the certificate: "+err.Error(), d.remedies(i)...)
+			d.check.found(d.secret(), "the API server does not accept the certificate: "+err.Error(), d.remedies(entry.Name)...)
 			return
 		}
 	}
@@ -45,7 +42,7 @@ func (d *diagnosis) checkCertificate(ctx context.Context) {
 		left := chain[0].NotAfter.Sub(d.options.Now)
 		d.check.Detail = fmt.Sprintf("%s, expires in %s", d.secret(), duration.HumanDuration(left))
 		if 0 < left && left < soon {
-			d.check.found(d.secret(), "the certificate expires soon and was not renewed", d.remedies(0)...)
+			d.check.found(d.secret(), "the certificate expires soon and was not renewed", d.remedies(installation.MainEntry)...)
 		}
 	}
 }
@@ -85,8 +82,8 @@ func (d *diagnosis) secretName() string {
 
 func (d *diagnosis) secret() string { return d.named("secret", d.secretName()) }
 
-// remedies are how to get a certificate for the Service, and its CA into the caBundle of the entry with an index.
-func (d *diagnosis) remedies(entry int) []string {
+// remedies are how to get a certificate for the Service, and its CA into the caBundle of an entry.
+func (d *diagnosis) remedies(entry string) []string {
 	annotations := d.configuration.Annotations
 	switch {
 	case annotations["cert-manager.io/inject-ca-from"]+annotations["cert-manager.io/inject-ca-from-secret"] != "":
@@ -102,8 +99,8 @@ func (d *diagnosis) remedies(entry int) []string {
 	default:
 		return []string{
 			"issue a certificate for " + d.host() + " into " + d.secret() + ", with its CA as ca.crt; if only the caBundle is wrong:",
-			fmt.Sprintf(`kubectl patch mutatingwebhookconfiguration %s --type=json -p '[{"op":"add","path":`+
-				`"/webhooks/%d/clientConfig/caBundle","value":"'"$(kubectl -n %s get secret %s -o jsonpath='{.data.ca\.crt}')"'"}]'`,
+			fmt.Sprintf(`kubectl patch mutatingwebhookconfiguration %s -p '{"webhooks":[{"name":%q,"clientConfig":`+
+				`{"caBundle":"'"$(kubectl -n %s get secret %s -o jsonpath='{.data.ca\.crt}')"'"}}]}'`,
 				d.configuration.Name, entry, d.namespace, d.secretName()),
 		}
 	}

@@ -82,21 +82,13 @@ func (t *trial) patch(sent *unstructured.Unstructured) (text []byte, kind types.
 	if err != nil || t.options.ServerSide {
 		return manifest, types.ApplyPatchType, err
 	}
-	text, kind, err = t.application.Subject.ApplyPatch(t.base(), manifest, t.application.Subject.Object.Text())
-	if live, _ := t.application.Subject.Object.LastApplied(); err == nil && string(text) != "{}" && lastApplied(sent) == live {
-		setLastApplied(sent, live+mark)
+	base, _ := t.application.Subject.Object.LastApplied()
+	text, kind, err = t.application.Subject.ApplyPatch([]byte(base), manifest, t.application.Subject.Object.Text())
+	if err == nil && string(text) != "{}" && lastApplied(sent) == base {
+		setLastApplied(sent, base+mark)
 		return t.patch(sent)
 	}
 	return text, kind, err
-}
-
-// base returns the last-applied configuration as kubectl reads it.
-func (t *trial) base() []byte {
-	base, _ := t.application.Subject.Object.LastApplied()
-	if strings.TrimSpace(base) == "null" {
-		return nil
-	}
-	return []byte(base)
 }
 
 // sent returns the manifest as kubectl sends it: with itself in the last-applied annotation for a client-side apply. If mode is not

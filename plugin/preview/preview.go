@@ -116,6 +116,7 @@ func Of(ctx context.Context, manifest *unstructured.Unstructured, o Options) (Pr
 // compare determines the results of the apply without and with handoff. The first dry run is the apply as it is. If handoff has acted
 // on it, the other is the one with the mode label off, otherwise the one with the mode label enforce.
 func (t *trial) compare(ctx context.Context) error {
+	subject := t.application.Subject
 	if t.application.Manifest.GetResourceVersion() != "" && t.preview.Creates { // which a dry run does not show
 		return errors.New(rejects + "metadata.resourceVersion must not be set on objects to be created; remove it from the manifest")
 	}
@@ -131,7 +132,7 @@ func (t *trial) compare(ctx context.Context) error {
 		return err
 	}
 	t.with, t.preview.Warnings = now.object, now.warnings
-	t.after = installation.ObjectOf(t.application.Subject.Kind, t.application.Subject.Namespace, t.with)
+	t.after = installation.ObjectOf(subject.Kind, subject.Namespace, t.with)
 	t.preview.Mode = t.options.Installation.Mode(ctx, t.after).Set
 	if t.preview.Refused != "" {
 		return nil
@@ -139,7 +140,7 @@ func (t *trial) compare(ctx context.Context) error {
 	t.without = now.object
 	mayAct := t.preview.Mode == optin.Enforce || t.preview.Mode == installation.Unknown
 	switch {
-	case now.unsent, !t.isReviewable():
+	case now.unsent, subject.Namespace == "" && !t.options.Installation.Selectable(subject.Kind):
 		return nil
 	case now.answered && mayAct:
 		t.turnOff(ctx)
@@ -147,12 +148,6 @@ func (t *trial) compare(ctx context.Context) error {
 	default:
 		return t.turnOn(ctx)
 	}
-}
-
-// isReviewable reports whether handoff can review the object: any in a namespace, and others of some kinds.
-func (t *trial) isReviewable() bool {
-	subject := t.application.Subject
-	return subject.Namespace != "" || t.options.Installation.Selectable(subject.Kind)
 }
 
 // turnOff determines the result without handoff, which has answered the apply.
