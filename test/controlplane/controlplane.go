@@ -34,6 +34,9 @@ type Options struct {
 	FeatureGates string
 	// EtcdMembers is the number of etcd's members. The default is one.
 	EtcdMembers int
+	// EtcdPeer returns the address at which other members reach the one that listens at an address, as that of a proxy. The default
+	// is the same address.
+	EtcdPeer func(address string) string
 	// WithoutControllerManager starts no controllers: no pods for a Deployment, no autoscaling, no garbage collection.
 	WithoutControllerManager bool
 }

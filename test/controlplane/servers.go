@@ -75,15 +75,19 @@ func (p *ControlPlane) joinMembers(first *envtest.Etcd, count int) error {
 	name := func(i int) string { return fmt.Sprintf("member-%d", i) }
 	client := func(i int) string { return fmt.Sprintf("http://127.0.0.1:%d", ports[i]) }
 	peer := func(i int) string { return fmt.Sprintf("http://127.0.0.1:%d", ports[count+i]) }
-	all := make([]string, count)
+	reached, all := make([]string, count), make([]string, count)
 	for i := range all {
-		all[i] = name(i) + "=" + peer(i)
+		reached[i] = peer(i)
+		if p.options.EtcdPeer != nil {
+			reached[i] = "http://" + p.options.EtcdPeer(strings.TrimPrefix(peer(i), "http://"))
+		}
+		all[i] = name(i) + "=" + reached[i]
 		p.etcdURLs = append(p.etcdURLs, client(i))
 	}
 	if first.URL, err = url.Parse(client(0)); err != nil {
 		return fmt.Errorf("configuring etcd: %w", err)
 	}
-	first.Configure().Set("name", name(0)).Set("listen-peer-urls", peer(0)).Set("initial-advertise-peer-urls", peer(0)).
+	first.Configure().Set("name", name(0)).Set("listen-peer-urls", peer(0)).Set("initial-advertise-peer-urls", reached[0]).
 		Set("initial-cluster", strings.Join(all, ","))
 	for i := 1; i < count; i++ {
 		member, err := process.Start(
@@ -91,7 +95,7 @@ func (p *ControlPlane) joinMembers(first *envtest.Etcd, count int) error {
 			"--name="+name(i),
 			"--data-dir="+filepath.Join(p.Dir, "etcd-"+name(i)),
 			"--listen-client-urls="+client(i), "--advertise-client-urls="+client(i),
-			"--listen-peer-urls="+peer(i), "--initial-advertise-peer-urls="+peer(i),
+			"--listen-peer-urls="+peer(i), "--initial-advertise-peer-urls="+reached[i],
 			"--initial-cluster="+strings.Join(all, ","),
 			"--unsafe-no-fsync=true",
 		)

@@ -2,16 +2,10 @@ package soak_test
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
 // brokenBuild is a webhook that is broken on purpose: some text in a source file is replaced.
@@ -74,32 +68,4 @@ func (b *books) has(text string) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	return slices.ContainsFunc(b.Violations, func(v string) bool { return strings.Contains(v, text) })
-}
-
-// build builds the webhook with pairs of texts replaced in a source file, each of which it contains once, and returns the binary's
-// path. The sources stay as they are.
-func (s *stage) build(file string, pairs []string, flags ...string) string {
-	s.Helper()
-	root, err := controlplane.Root()
-	s.must(err)
-	file = filepath.Join(root, file)
-	source, err := os.ReadFile(file)
-	s.must(err)
-	for i := 0; i < len(pairs); i += 2 {
-		if strings.Count(string(source), pairs[i]) != 1 {
-			s.Fatalf("%s does not contain %q once", file, pairs[i])
-		}
-	}
-	dir := s.TempDir()
-	replaced, overlay, binary := filepath.Join(dir, "source.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, "handoff-webhook")
-	s.must(os.WriteFile(replaced, []byte(strings.NewReplacer(pairs...).Replace(string(source))), 0o600))
-	content, err := json.Marshal(map[string]map[string]string{"Replace": {file: replaced}})
-	s.must(err)
-	s.must(os.WriteFile(overlay, content, 0o600))
-	args := slices.Concat([]string{"build", "-C", root, "-overlay", overlay, "-o", binary}, flags, []string{"./cmd/handoff-webhook"})
-	output, err := exec.CommandContext(s.Context(), "go", args...).CombinedOutput()
-	if err != nil {
-		s.Fatalf("go build: %v\n%s", err, output)
-	}
-	return binary
 }

@@ -4,9 +4,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -19,9 +24,89 @@ import (
 // prepare builds what some of the faults need.
 func (s *stage) prepare(chosen faults) {
 	s.Helper()
-	if s.other = *otherFlag; s.other == "" && slices.ContainsFunc(chosen, func(f *fault) bool { return strings.Contains(f.name, "webhook upgraded") }) {
+	plays := func(name string) bool {
+		return slices.ContainsFunc(chosen, func(f *fault) bool { return strings.Contains(f.name, name) })
+	}
+	if s.other = *otherFlag; s.other == "" && plays("webhook upgraded") {
 		s.other = s.build("cmd/handoff-webhook/main.go", nil, "-ldflags=-X main.version=v999.0.0-other")
 	}
+	if plays("clock") {
+		s.skewed = s.buildSkewed()
+	}
+	if plays("slow disk") {
+		s.syncMembers(s.buildSlow())
+	}
+}
+
+// build builds the webhook with pairs of texts replaced in a source file, and returns the binary's path.
+func (s *stage) build(file string, pairs []string, flags ...string) string {
+	s.Helper()
+	return s.buildProgram("", "./cmd/handoff-webhook", filepath.Join(s.root(), file), pairs, flags...)
+}
+
+// buildSkewed builds the webhook with a clock that is $CLOCK_SKEW seconds ahead. Timers measure time without it.
+func (s *stage) buildSkewed() string {
+	s.Helper()
+	const now = "func Now() Time {\n	sec, nsec, mono := runtimeNow()\n"
+	return s.buildProgram("", "./cmd/handoff-webhook", s.standard("time", "time.go"), []string{
+		"import (\n", "import (\n	\"syscall\"\n",
+		now, now + "	sec += int64(skew)\n",
+		"// Now returns the current local time.\n", `var skew = func() int {
+	text, _ := syscall.Getenv("CLOCK_SKEW")
+	seconds, _ := atoi(text)
+	return seconds
+}()
+
+// Now returns the current local time.
+`,
+	})
+}
+
+// buildSlow builds an etcd whose disk is slow while there is a file $SLOW_DISK.
+func (s *stage) buildSlow() string {
+	s.Helper()
+	const fdatasync = "func Fdatasync(fd int) (err error) {\n"
+	file := s.standard("syscall", "zsyscall_linux_"+runtime.GOARCH+".go")
+	return s.buildProgram("test/controlplane/parts", "go.etcd.io/etcd/server/v3", file, []string{
+		fdatasync, fdatasync + fmt.Sprintf(`	if file, _ := Getenv("SLOW_DISK"); file != "" && Access(file, 0) == nil {
+		for left := (Timespec{Nsec: %d}); Nanosleep(&left, &left) == EINTR; {
+		}
+	}
+`, diskDelay),
+	})
+}
+
+// standard returns a source file of Go's standard library.
+func (s *stage) standard(folder, file string) string {
+	s.Helper()
+	output, err := exec.CommandContext(s.Context(), "go", "list", "-f", "{{.Dir}}", folder).Output()
+	s.must(err)
+	return filepath.Join(strings.TrimSpace(string(output)), file)
+}
+
+// buildProgram builds a program of a module with pairs of texts replaced in a source file, each of which it contains once, and
+// returns the binary's path. The sources stay as they are.
+func (s *stage) buildProgram(module, program, file string, pairs []string, flags ...string) string {
+	s.Helper()
+	source, err := os.ReadFile(file)
+	s.must(err)
+	for i := 0; i < len(pairs); i += 2 {
+		if strings.Count(string(source), pairs[i]) != 1 {
+			s.Fatalf("%s does not contain %q once", file, pairs[i])
+		}
+	}
+	dir := s.TempDir()
+	replaced, overlay, binary := filepath.Join(dir, "source.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, filepath.Base(program))
+	s.must(os.WriteFile(replaced, []byte(strings.NewReplacer(pairs...).Replace(string(source))), 0o600))
+	content, err := json.Marshal(map[string]map[string]string{"Replace": {file: replaced}})
+	s.must(err)
+	s.must(os.WriteFile(overlay, content, 0o600))
+	args := slices.Concat([]string{"build", "-C", filepath.Join(s.root(), module), "-overlay", overlay, "-o", binary}, flags, []string{program})
+	output, err := exec.CommandContext(s.Context(), "go", args...).CombinedOutput()
+	if err != nil {
+		s.Fatalf("go build: %v\n%s", err, output)
+	}
+	return binary
 }
 
 // becomes returns a step that replaces pods by those of another build.
@@ -33,6 +118,28 @@ func becomes(which []int, other func(*stage) string) func(context.Context, *stag
 
 // own is the build that the soak tests.
 func own(*stage) string { return "" }
+
+// skewClocks replaces the first pods by those whose clocks differ from the machine's, and back.
+func skewClocks(offsets ...time.Duration) func(context.Context, *stage) error {
+	skew := func(ctx context.Context, s *stage) error {
+		ctx, cancel := repairing(ctx)
+		defer cancel()
+		for i, offset := range offsets {
+			if err := s.pods[i].become(ctx, s.skewed, fmt.Sprintf("CLOCK_SKEW=%.0f", offset.Seconds())); err != nil {
+				return err
+			}
+			if err := s.pods[i].checkClock(ctx, offset); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return func(ctx context.Context, s *stage) error {
+		s.skewing.Lock()
+		defer s.skewing.Unlock()
+		return during(skew, becomes([]int{0, 1, 2}[:len(offsets)], own))(ctx, s)
+	}
+}
 
 // upgradePods replaces all pods by those of another version, one by one, and back.
 func upgradePods(ctx context.Context, s *stage) error {

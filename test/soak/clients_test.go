@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/ownership-handoff/handoff/test/controlplane"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
 
@@ -39,10 +38,8 @@ func newClients(m *machine) *clients {
 	config.WarningHandlerWithContext = objects.Warnings{}
 	api, err := client.New(config, client.Options{})
 	m.must(err)
-	root, err := controlplane.Root()
-	m.must(err)
 	chart, _ := objects.Chart(m.T, "{{ .Values.manifest }}")
-	return &clients{machine: m, api: api, helm: filepath.Join(root, "bin", "helm"), chart: chart}
+	return &clients{machine: m, api: api, helm: filepath.Join(m.root(), "bin", "helm"), chart: chart}
 }
 
 // apply applies a manifest, with the real program or as it does, and returns the warnings.

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/config"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
@@ -42,7 +43,10 @@ type stage struct {
 	issuing sync.Mutex // a certificate
 	probers []*prober
 
-	other string // a build of the webhook with another version
+	other  string // a build of the webhook with another version
+	skewed string // a build with another clock
+
+	skewing sync.Mutex // one fault after the other
 }
 
 // wait waits for a time, or until the context ends.
@@ -146,6 +150,9 @@ func catalog() []*fault {
 		{"all webhook pods' watches silent", undecidedWrites, during(pods(all, ways(func(p *pod) { p.api.SilenceWatches() })), pods(all, pass))},
 		{"all webhook pods' watches without bookmarks", 0, during(pods(all, ways(func(p *pod) { p.api.WithholdBookmarks() })), pods(all, pass))},
 		{"webhook upgraded and downgraded", 0, again(0, upgradePods)},
+		{"a webhook pod's clock an hour ahead", 0, skewClocks(time.Hour)},
+		{"a webhook pod's clock an hour behind", 0, skewClocks(-time.Hour)},
+		{"all webhook pods' clocks an hour off", 0, skewClocks(time.Hour, -time.Hour, time.Hour)},
 		{"certificate swapped", 0, again(2*time.Second, swapCertificate)},
 		{"certificate expired", undecidedWrites, during(mountCertificate(2*time.Second), swapCertificate)},
 		{"certificate half-written", 0, during(writeHalfCertificate, swapCertificate)},
@@ -154,15 +161,17 @@ func catalog() []*fault {
 		{"both API servers killed", noAPI | undecidedWrites, killed(func(m *machine) []*server { return m.apis })},
 		{"an etcd member killed", noAPI | undecidedWrites, killed(func(m *machine) []*server { return m.etcds[1:2] })},
 		{"the leader of etcd killed", noAPI | undecidedWrites, killLeader},
+		{"an etcd member cut off from the others", noAPI, isolate(false)},
+		{"the leader of etcd cut off from the others", noAPI, isolate(true)},
+		{"a slow disk of an etcd member", noAPI, slowDisk(false)},
+		{"a slow disk of the leader of etcd", noAPI, slowDisk(true)},
 		{"an API server suspended", noAPI | undecidedWrites, during(suspendServer(syscall.SIGSTOP), suspendServer(syscall.SIGCONT))},
 		{"etcd compacted", 0, again(2*time.Second, compact)},
 		{"flood of large and hostile writes outside", 0, again(0, flood)},
 		{"CRDs come, go and move their scale path", 0, again(0, moveScalePath)},
 		{"namespaces deleted in mid-apply", 0, again(0, deleteNamespace)},
 		{"HPAs made and deleted in a loop", 0, again(200*time.Millisecond, churnAutoscalers)},
-		{"configuration reloaded in a loop", 0, during(again(300*time.Millisecond, reload), func(_ context.Context, s *stage) error {
-			return replaceFile(s.configuration, rules)
-		})},
+		{"configuration reloaded in a loop, with packs", 0, during(again(300*time.Millisecond, reload), loadPacks)},
 		{"guard switched in a loop", unknownGuard, switchGuard},
 		{"controller managers killed", 0, again(5*time.Second, killControllers)},
 	}
@@ -243,52 +252,27 @@ func suspendServer(signal syscall.Signal) func(context.Context, *stage) error {
 	return func(_ context.Context, s *stage) error { return syscall.Kill(s.apis[1].PID, signal) }
 }
 
-// etcdStatus is the status of a member of etcd.
-type etcdStatus struct {
-	Header struct {
-		Revision string
-		MemberID string `json:"member_id"`
-	}
-	Leader string
-}
-
-// killLeader kills the leader of etcd, and starts it again.
-func killLeader(ctx context.Context, s *stage) error {
-	for _, member := range s.etcds {
-		var status etcdStatus
-		err := post(ctx, "http://"+hostOf(member.health)+"/v3/maintenance/status", "{}", &status)
-		if err == nil && status.Leader == status.Header.MemberID {
-			return killed(func(*machine) []*server { return []*server{member} })(ctx, s)
-		}
-	}
-	return errors.New("etcd has no leader")
-}
-
-// compact removes all old revisions from etcd, so that watches that lag must list again.
-func compact(ctx context.Context, s *stage) error {
-	url := "http://" + hostOf(s.etcds[0].health)
-	var status etcdStatus
-	if err := post(ctx, url+"/v3/maintenance/status", "{}", &status); err != nil {
-		return err
-	}
-	return post(ctx, url+"/v3/kv/compaction", fmt.Sprintf(`{"revision": %q}`, status.Header.Revision), nil)
-}
-
 func post(ctx context.Context, url, body string, result any) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
+	text, _, err := ask(ctx, http.MethodPost, url, body)
 	if err != nil || result == nil {
 		return err
 	}
 	return json.Unmarshal(text, result)
+}
+
+// ask sends a request, and returns the body and the header of the response.
+func ask(ctx context.Context, method, url, body string) ([]byte, http.Header, error) {
+	request, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
+	if err != nil {
+		return nil, nil, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	return text, response.Header, err
 }
 
 const outside = "outside" // a namespace that has not opted in
@@ -384,12 +368,32 @@ func churnAutoscalers(ctx context.Context, s *stage) error {
 	return err
 }
 
-// reload writes another configuration: with more rules, with a mistake, or the first.
+// reload writes another configuration: with more rules, with a pack, with a mistake, or the first.
 func reload(_ context.Context, s *stage) error {
 	return replaceFile(s.configuration, []string{
 		rules, rules + "- {name: other, kinds: [{group: apps, kind: DaemonSet}], fields: [.spec.minReadySeconds]}\n", "no: configuration",
-		rules + "packs: [no-such-pack]\n",
-	}[rand.IntN(4)])
+		rules + "packs: [no-such-pack]\n", rules + fmt.Sprintf("packs: [%s]\n", config.Packs()[rand.IntN(len(config.Packs()))]),
+	}[rand.IntN(5)])
+}
+
+// loadPacks writes a configuration with all packs, waits until it is in force in all pods, and writes the first configuration.
+func loadPacks(ctx context.Context, s *stage) error {
+	text := rules + "packs: [" + strings.Join(config.Packs(), ", ") + "]\n"
+	all, err := config.Parse([]byte(text))
+	if err != nil {
+		return err
+	}
+	waits := func(p *pod) bool { return !strings.Contains(p.running().Log(), all.Hash()) }
+	for slices.ContainsFunc(s.pods, waits) {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("packs are not in force in all pods: %w", err)
+		}
+		if err := replaceFile(s.configuration, text); err != nil { // again: another fault can write it, too
+			return err
+		}
+		wait(ctx, time.Second)
+	}
+	return replaceFile(s.configuration, rules)
 }
 
 func replaceFile(name, content string) error {

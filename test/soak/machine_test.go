@@ -62,6 +62,7 @@ type machine struct {
 	config      *rest.Config
 	kubeconfig  string
 	apis, etcds []*server
+	peers       *peers // of etcd
 	metrics     *objects.ExternalMetrics
 
 	// The webhook: its pods behind a Service, the binary, the mounted files and the CA bundle.
@@ -102,10 +103,11 @@ func (s *server) restart(ctx context.Context) error {
 func newMachine(t *testing.T, namespaces []string, audit string) *machine {
 	t.Helper()
 	policy := filepath.Join(t.TempDir(), "policy.yaml")
-	m := &machine{T: t}
+	m := &machine{T: t, peers: &peers{}}
 	m.must(os.WriteFile(policy, fmt.Appendf(nil, auditPolicy, strings.Join(namespaces, ", ")), 0o600))
 	m.plane = controlplane.ForTest(t, controlplane.Options{
 		Output: os.Stderr, EtcdMembers: members, WithoutControllerManager: true,
+		EtcdPeer: func(address string) string { return m.peers.join(t, address) },
 		APIServerArgs: map[string][]string{
 			"audit-policy-file": {policy}, "audit-log-path": {filepath.Join(audit, "{server}")}, "audit-log-maxsize": {"1000000"},
 		},
@@ -120,6 +122,14 @@ func newMachine(t *testing.T, namespaces []string, audit string) *machine {
 	}
 	m.serveMetrics()
 	return m
+}
+
+// root returns the root directory of this repository.
+func (m *machine) root() string {
+	m.Helper()
+	root, err := controlplane.Root()
+	m.must(err)
+	return root
 }
 
 // dir returns a directory for files of the webhook. It is in that of the control plane, whose watchdog finds processes by it.
@@ -279,17 +289,16 @@ func healthy(ctx context.Context, client *http.Client, url string) (ok, refused 
 // install starts the webhook's pods with a binary behind a Service, and registers it.
 func (m *machine) install(binary string) {
 	m.Helper()
-	root, err := controlplane.Root()
-	m.must(err)
 	if binary == "" {
-		binary = filepath.Join(root, "bin", "handoff-webhook")
+		binary = filepath.Join(m.root(), "bin", "handoff-webhook")
 	}
 	dir := m.dir()
 	m.binary, m.certificates, m.configuration = binary, filepath.Join(dir, "tls"), filepath.Join(dir, "config.yaml")
 	m.must(os.WriteFile(m.configuration, []byte(rules), 0o600))
 	files := m.dir()
-	m.ca, err = handofftest.WriteCertificate(files)
+	ca, err := handofftest.WriteCertificate(files)
 	m.must(err)
+	m.ca = ca
 	m.must(m.mount(files))
 	ready := &endpoints{probe: m.podCandidates}
 	m.service = proxy.StartBalancer(m.T, ready.pick)

@@ -25,11 +25,12 @@ type pod struct {
 
 	starting sync.Mutex
 
-	mutex   sync.Mutex
-	other   string               // what the next process runs instead of the machine's binary
-	hook    *handofftest.Webhook // the running process, or the last one
-	address string               // of the process
-	gone    bool                 // it ends, or has ended
+	mutex       sync.Mutex
+	other       string               // what the next process runs instead of the machine's binary
+	environment []string             // of the next process
+	hook        *handofftest.Webhook // the running process, or the last one
+	address     string               // of the process
+	gone        bool                 // it ends, or has ended
 }
 
 // newPod starts a pod.
@@ -61,11 +62,11 @@ func (p *pod) start(ctx context.Context) error {
 		return nil // another fault has started it
 	}
 	p.mutex.Lock()
-	binary := cmp.Or(p.other, p.machine.binary)
+	binary, environment := cmp.Or(p.other, p.machine.binary), p.environment
 	p.mutex.Unlock()
 	hook, err := handofftest.Start(ctx, p.machine.plane, handofftest.Options{
 		Binary: binary, Config: p.machine.configuration, CertDir: p.machine.certificates, Kubeconfig: p.kubeconfig,
-		Args: []string{"--shutdown-delay=2s"},
+		Args: []string{"--shutdown-delay=2s"}, Environment: environment,
 	})
 	if err != nil {
 		return err
@@ -114,11 +115,24 @@ func (p *pod) replace(ctx context.Context) error {
 }
 
 // become replaces the pod by one of another build.
-func (p *pod) become(ctx context.Context, other string) error {
+func (p *pod) become(ctx context.Context, other string, environment ...string) error {
 	p.mutex.Lock()
-	p.other = other
+	p.other, p.environment = other, environment
 	p.mutex.Unlock()
 	return p.replace(ctx)
+}
+
+// checkClock returns an error unless the clock of the process, which dates its answers, differs from the machine's by an offset.
+func (p *pod) checkClock(ctx context.Context, offset time.Duration) error {
+	_, header, err := ask(ctx, http.MethodGet, p.running().Ready, "")
+	if err != nil {
+		return err
+	}
+	date, err := http.ParseTime(header.Get("Date"))
+	if off := time.Until(date) - offset; err == nil && off.Abs() > time.Minute {
+		err = fmt.Errorf("the clock of a pod says %v, not %v more than the machine's", date, offset)
+	}
+	return err
 }
 
 // podCandidates returns the pods that the Service probes.
