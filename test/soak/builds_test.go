@@ -121,18 +121,14 @@ func own(*stage) string { return "" }
 
 // skewClocks replaces the first pods by those whose clocks differ from the machine's, and back.
 func skewClocks(offsets ...time.Duration) func(context.Context, *stage) error {
-	skew := func(ctx context.Context, s *stage) error {
+	skew := func(ctx context.Context, s *stage) (err error) {
 		ctx, cancel := repairing(ctx)
 		defer cancel()
 		for i, offset := range offsets {
-			if err := s.pods[i].become(ctx, s.skewed, fmt.Sprintf("CLOCK_SKEW=%.0f", offset.Seconds())); err != nil {
-				return err
-			}
-			if err := s.pods[i].checkClock(ctx, offset); err != nil {
-				return err
-			}
+			environment := fmt.Sprintf("CLOCK_SKEW=%.0f", offset.Seconds())
+			err = errors.Join(err, s.pods[i].become(ctx, s.skewed, environment), s.pods[i].checkClock(ctx, offset))
 		}
-		return nil
+		return err
 	}
 	return func(ctx context.Context, s *stage) error {
 		s.skewing.Lock()

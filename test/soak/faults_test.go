@@ -41,12 +41,11 @@ type stage struct {
 	history *history
 	log     *auditLog
 	issuing sync.Mutex // a certificate
+	skewing sync.Mutex // clocks
 	probers []*prober
 
 	other  string // a build of the webhook with another version
 	skewed string // a build with another clock
-
-	skewing sync.Mutex // one fault after the other
 }
 
 // wait waits for a time, or until the context ends.
