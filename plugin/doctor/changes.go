@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -20,7 +21,9 @@ import (
 // admission, in the name of the manager that installs (https://cloud.google.com/kubernetes-engine/docs/concepts/autopilot-security).
 // Namespaces that are excluded although they have opted in are found with the namespaces.
 func (d *diagnosis) checkChanges(context.Context) {
-	entries := installation.Managers(&d.configuration, "webhooks")
+	text, _ := json.Marshal(d.configuration) // the API server's own
+	o, _ := ownership.ParseObject(text)
+	entries, _ := o.Entries()
 	if len(entries) == 0 {
 		d.check.gap("%s has no managedFields, so it is unknown who changed it", d.object())
 	}

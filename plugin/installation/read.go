@@ -2,7 +2,6 @@ package installation
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,11 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/pager"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/internal/optin"
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 var (
@@ -108,15 +104,4 @@ func (in *Installation) AddNamespace(o *unstructured.Unstructured) {
 		o.SetLabels(labels.Merge(o.GetLabels(), labels.Set{optin.Label: label}))
 	}
 	in.SetNamespace(o)
-}
-
-// Managers returns the managedFields entries that contain a field of an object, none if they cannot be read.
-func Managers(o metav1.Object, field ...any) []ownership.Entry {
-	text, err := json.Marshal(o)
-	if err != nil {
-		return nil
-	}
-	parsed, _ := ownership.ParseObject(text) // an object that the API server has sent
-	entries, _ := parsed.Entries()
-	return managedfields.For(entries, fieldpath.MakePathOrDie(field...))
 }

@@ -64,13 +64,15 @@ type Application struct {
 // Application reads the live object of a manifest in a cluster, and sets the manifest's namespace, as kubectl apply does.
 func (l *Live) Application(ctx context.Context, manifest *unstructured.Unstructured) (a Application, err error) {
 	a.Manifest, a.Managers, a.Rules = manifest, l.managers, l.rules
-	id, namespaced := IdentityOf(manifest), true
+	id := IdentityOf(manifest)
 	if id.Name == "" {
 		return a, errors.New("metadata.name is missing, but kubectl apply requires it; set it, or use kubectl create")
 	}
-	if a.Resource, namespaced, err = l.cluster.client(id, l.namespace); err != nil {
+	resource, namespaced, err := l.cluster.client(id, l.namespace)
+	if err != nil {
 		return a, err
 	}
+	a.Resource = resource
 	if namespaced && l.explicit && id.Namespace != "" && id.Namespace != l.namespace {
 		return a, fmt.Errorf("the manifest has namespace %s, but -n selects %s; use -n %s, or omit it", id.Namespace, l.namespace, id.Namespace)
 	}
