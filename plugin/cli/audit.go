@@ -1,7 +1,7 @@
 package cli
 
 import (
-	"strings"
+	"context"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +47,7 @@ replicas from Helm or server-side apply, so nothing shows whether the manifest s
   kubectl get deployments,hpa -n shop -o yaml --show-managed-fields > shop.yaml
   kubectl get namespace shop -o yaml > namespace.yaml
   kubectl handoff audit -f shop.yaml -f namespace.yaml`,
-		RunE: func(c *cobra.Command, args []string) error { return s.audit(c, args, failOnRisk) },
+		RunE: func(c *cobra.Command, args []string) error { return s.audit(c.Context(), typesOf(args), failOnRisk) },
 	}
 	s.objectFlags(c)
 	c.Flags().BoolVar(&failOnRisk, "fail-on-risk", false, "Exit with code 1 if there is a risk.")
@@ -55,43 +55,23 @@ replicas from Helm or server-side apply, so nothing shows whether the manifest s
 	return c
 }
 
-func (s *shared) audit(c *cobra.Command, args []string, failOnRisk bool) error {
-	types, err := typesOf(c, args)
+func (s *shared) audit(ctx context.Context, types []string, failOnRisk bool) error {
+	reader, in, err := s.objects(ctx)
 	if err != nil {
 		return err
 	}
-	reader, in, gaps, err := s.objects(c.Context())
+	survey, err := reader.Survey(ctx, types...)
 	if err != nil {
 		return err
 	}
-	survey, err := reader.Survey(c.Context(), types...)
+	report, err := audit.Run(ctx, survey, in)
 	if err != nil {
 		return err
 	}
-	report, err := audit.Run(c.Context(), survey, in)
-	if err != nil {
-		return err
-	}
-	report.Gaps = append(report.Gaps, gaps...)
+	report.Gaps = append(report.Gaps, s.gaps...)
 	if failOnRisk { // what could be a risk must not pass
 		report.Gaps = append(report.Gaps, report.Possible...)
 	}
-	table := func() error { return report.Table(s.env.IOStreams.Out, s.isWide()) }
-	if err := show(s, "Audit", []any{report}, true, table); err != nil {
-		return err
-	}
-	return s.finish(report.Gaps, failOnRisk && len(report.Risks) > 0)
-}
-
-// typesOf parses the arguments, each a comma-separated list of types.
-func typesOf(c *cobra.Command, args []string) (types []string, err error) {
-	for _, arg := range args {
-		for word := range strings.SplitSeq(arg, ",") {
-			if word == "" || strings.Contains(word, "/") {
-				return nil, usage(c, "%q is not a type, such as deployments", word)
-			}
-			types = append(types, word)
-		}
-	}
-	return types, nil
+	s.gaps, s.negative = report.Gaps, failOnRisk && len(report.Risks) > 0
+	return show(s, "Audit", []any{report}, true, func() error { return report.Table(s.env.IOStreams.Out, s.isWide()) })
 }

@@ -52,7 +52,7 @@ The exit code is 0 if there is no problem, 1 if there is one, and 3 if there is 
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), deadline)
 			defer cancel()
-			return s.doctor(ctx, c.Flags().Changed("namespace"))
+			return s.doctor(ctx)
 		},
 	}
 	c.Flags().DurationVar(&deadline, "deadline", 30*time.Second, "Time for all checks. The remaining checks are skipped.")
@@ -60,18 +60,13 @@ The exit code is 0 if there is no problem, 1 if there is one, and 3 if there is 
 	return c
 }
 
-func (s *shared) doctor(ctx context.Context, inNamespace bool) error {
-	options := doctor.Options{Cluster: s.cluster, Version: s.env.Version, Now: s.env.Now()}
-	if inNamespace {
-		options.Namespace, _ = s.namespace() // the error is that of the client
-	}
-	report, err := doctor.Run(ctx, options)
+func (s *shared) doctor(ctx context.Context) error {
+	report, err := doctor.Run(ctx, doctor.Options{
+		Cluster: s.cluster, Namespace: *s.cluster.Namespace, Version: s.env.Version, Now: s.env.Now(),
+	})
 	if err != nil {
 		return err
 	}
-	err = show(s, "Diagnosis", []any{report}, true, func() error { return report.Table(s.env.IOStreams.Out) })
-	if err != nil {
-		return err
-	}
-	return s.finish(report.Gaps(), report.Problems() > 0)
+	s.gaps, s.negative = report.Gaps(), report.Problems() > 0
+	return show(s, "Diagnosis", []any{report}, true, func() error { return report.Table(s.env.IOStreams.Out) })
 }

@@ -84,7 +84,7 @@ func (s *shared) explain(c *cobra.Command, args, owners []string) error {
 	if len(objects) == 0 && !given(s.files) {
 		return usage(c, "requires an object, such as deployment/web, or files, with -f")
 	}
-	reader, _, gaps, err := s.objects(c.Context())
+	reader, _, err := s.objects(c.Context())
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (s *shared) explain(c *cobra.Command, args, owners []string) error {
 	case len(subjects) == 0:
 		return fmt.Errorf("no %s found; choose other objects, or another namespace with -n", cmp.Or(strings.Join(objects, " "), "objects"))
 	}
-	explanations, more, err := explainAll(subjects, field, chosen)
+	explanations, gaps, err := explainAll(subjects, field, chosen)
 	if err != nil {
 		return err
 	}
@@ -103,13 +103,10 @@ func (s *shared) explain(c *cobra.Command, args, owners []string) error {
 	for i, explained := range explanations {
 		items[i] = explained.Data(chosen)
 	}
+	s.gaps = slices.Concat(unread, s.gaps, gaps)
 	// One object is named as TYPE/NAME or TYPE NAME.
 	named := len(objects) == 2 || len(objects) == 1 && strings.Contains(objects[0], "/")
-	err = show(s, "Explanation", items, named, func() error { return s.writeExplanations(explanations, chosen, field != "") })
-	if err != nil {
-		return err
-	}
-	return s.finish(slices.Concat(unread, gaps, more), false)
+	return show(s, "Explanation", items, named, func() error { return s.writeExplanations(explanations, chosen, field != "") })
 }
 
 // split separates the objects in the arguments from the FIELD.

@@ -2,9 +2,9 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -39,10 +39,7 @@ its label is missing.`,
   # Keep it
   kubectl handoff enable shop`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if warn {
-				return s.setModes(c.Context(), args, optin.Warn, "enabled in mode warn")
-			}
-			return s.setModes(c.Context(), args, optin.Enforce, "enabled")
+			return s.setModes(c.Context(), args, map[bool]optin.Mode{false: optin.Enforce, true: optin.Warn}[warn])
 		},
 		Args: between(1, math.MaxInt, "requires a NAMESPACE"),
 	}
@@ -59,33 +56,51 @@ func (s *shared) newDisable() *cobra.Command {
 handoff has kept keep their values. Objects with the label of that name stay in the mode that it sets.`,
 		Example: `  # Disable handoff in a namespace
   kubectl handoff disable shop`,
-		RunE: func(c *cobra.Command, args []string) error { return s.setModes(c.Context(), args, "", "disabled") },
+		RunE: func(c *cobra.Command, args []string) error { return s.setModes(c.Context(), args, "") },
 		Args: between(1, math.MaxInt, "requires a NAMESPACE"),
 	}
 	s.writeFlags(c)
 	return c
 }
 
-// setModes sets or, for the mode "", removes the annotation of all namespaces, also after an error about one of them.
-func (s *shared) setModes(ctx context.Context, names []string, mode optin.Mode, operation string) error {
+// setModes sets or, for the mode "", removes the annotation of all namespaces, also after an error about one of them. Then it reports
+// where the mode is not in effect.
+func (s *shared) setModes(ctx context.Context, names []string, mode optin.Mode) error {
 	namespaces, err := source.Client(s.cluster, source.Identity{Kind: corev1.SchemeGroupVersion.WithKind("Namespace")})
 	if err != nil {
 		return err
 	}
-	worst := exitError(ExitOK)
+	var set []string
 	for _, name := range names {
-		err := s.setMode(ctx, namespaces, name, mode, operation)
-		var code exitError
-		if err != nil && !errors.As(err, &code) {
-			_, code = s.fail(adviseMode(err, mode)), ExitError
+		if err := s.setMode(ctx, namespaces, name, mode); err != nil {
+			s.failures = append(s.failures, adviseMode(err, mode))
+		} else {
+			set = append(set, name)
 		}
-		worst = max(worst, code)
 	}
-	if worst != ExitOK {
-		return worst
+	if len(set) == 0 || mode == "" || s.dryRun != noDryRun {
+		return nil
 	}
+	in, err := s.installation(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := s.findNamespaces(ctx, in, set)
+	if err != nil {
+		return err
+	}
+	statuses := statusesOf(ctx, in, found)
+	for end := time.Now().Add(patience); slices.ContainsFunc(statuses, modeStatus.Unanswered) && time.Now().Before(end); {
+		time.Sleep(patience / 10) // the API server and the pods see the annotation a moment later
+		in.Forget()
+		statuses = statusesOf(ctx, in, found)
+	}
+	s.report("note: ", s.judge(statuses)...)
 	return nil
 }
+
+// patience is the time in which a mode takes effect.
+const patience = 2 * time.Second
 
 // adviseMode adds what a user can do who must not write namespaces.
 func adviseMode(err error, mode optin.Mode) error {
@@ -101,10 +116,8 @@ func adviseMode(err error, mode optin.Mode) error {
 	return advised
 }
 
-// setMode sets or removes the annotation of a namespace by a merge patch, and checks that the mode is in effect.
-func (s *shared) setMode(
-	ctx context.Context, namespaces dynamic.ResourceInterface, name string, mode optin.Mode, operation string,
-) error {
+// setMode sets or removes the annotation of a namespace by a merge patch.
+func (s *shared) setMode(ctx context.Context, namespaces dynamic.ResourceInterface, name string, mode optin.Mode) error {
 	o, err := namespaces.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -114,10 +127,7 @@ func (s *shared) setMode(
 	if mode != "" {
 		value = strconv.Quote(string(mode))
 	}
-	done, options := s.done(operation), metav1.PatchOptions{FieldManager: installation.FieldManager}
-	if s.dryRun == "server" {
-		options.DryRun = []string{metav1.DryRunAll}
-	}
+	done := s.done(map[optin.Mode]string{optin.Enforce: "enabled", optin.Warn: "enabled in mode warn", "": "disabled"}[mode])
 	switch at := []string{"metadata", "annotations", optin.Annotation}; {
 	case was == string(mode) && annotated == (mode != ""):
 		done = "unchanged"
@@ -126,40 +136,15 @@ func (s *shared) setMode(
 	case s.dryRun == "client":
 		err = unstructured.SetNestedField(o.Object, string(mode), at...)
 	default:
+		options := metav1.PatchOptions{FieldManager: installation.FieldManager}
+		if s.dryRun == "server" {
+			options.DryRun = []string{metav1.DryRunAll}
+		}
 		patch := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: %s}}}`, optin.Annotation, value)
 		o, err = namespaces.Patch(ctx, name, types.MergePatchType, patch, options)
 	}
-	if err == nil {
-		err = s.printObject(o, done)
-	}
-	if err != nil || mode == "" || s.dryRun != noDryRun {
-		return err
-	}
-	return s.checkMode(ctx, o)
-}
-
-// patience is the time in which a mode takes effect.
-const patience = 2 * time.Second
-
-// checkMode reports on standard error if the mode of a namespace is not in effect.
-func (s *shared) checkMode(ctx context.Context, o *unstructured.Unstructured) error {
-	in, err := s.installation(ctx)
 	if err != nil {
 		return err
 	}
-	in.SetNamespace(o)
-	answer := in.Effect(ctx, installation.Object{Namespace: o.GetName()})
-	for end := time.Now().Add(patience); answer.Unanswered() && time.Now().Before(end); {
-		time.Sleep(patience / 10) // the API server and the pods see the annotation a moment later
-		in.Forget()
-		answer = in.Effect(ctx, installation.Object{Namespace: o.GetName()})
-	}
-	switch {
-	case answer.On():
-		return nil
-	case answer.Reason == installation.NotKnown:
-		return s.finish([]string{answer.Why}, false)
-	}
-	s.report("note: ", fmt.Sprintf("namespace %s: the mode has no effect: %s", o.GetName(), answer.Why))
-	return exitError(ExitNegative)
+	return s.printObject(o, done)
 }

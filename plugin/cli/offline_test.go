@@ -113,7 +113,6 @@ func TestErrorsAreOneLineWithRemedy(t *testing.T) {
 		words("audit -f testdata/nokind.yaml"),
 		words("audit -f testdata/shop.yaml deployments,hpa"),
 		words("audit -f testdata/shop.yaml deployment/web"),
-		words("audit -f testdata/shop.yaml deployments,"),
 		words("audit -f testdata/shop.yaml -l a=b=c"),
 		words("audit -f testdata/shop.yaml -o nice"),
 		words("audit -f testdata/shop.yaml --config testdata/nosuch.yaml"),

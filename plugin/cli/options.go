@@ -35,6 +35,11 @@ type shared struct {
 
 	// installed is read once.
 	installed *installation.Installation
+
+	// failures are errors about single objects, gaps what is unknown. Negative reports a negative result (ExitNegative).
+	failures []error
+	gaps     []string
+	negative bool
 }
 
 // objectFlags adds the flags of a command that reads objects, as kubectl get has them.
@@ -85,6 +90,11 @@ func choiceFlag(c *cobra.Command, value *string, name, usage string, values ...s
 	})
 }
 
+// typesOf returns the types in arguments, each of which can be a list.
+func typesOf(args []string) []string {
+	return strings.FieldsFunc(strings.Join(args, ","), func(r rune) bool { return r == ',' })
+}
+
 func oneOf(text string, values []string) error {
 	if !slices.Contains(values, text) {
 		return fmt.Errorf("use one of %s", strings.Join(values, ", "))
@@ -93,33 +103,33 @@ func oneOf(text string, values []string) error {
 }
 
 // objects returns a reader of the objects that the options select, with the configuration of --config or of the installation, which is
-// that of the manifests for objects in files. The gaps say if the configuration is unknown.
-func (s *shared) objects(ctx context.Context) (r source.Reader, in *installation.Installation, gaps []string, err error) {
+// that of the manifests for objects in files. If the configuration is unknown, that is a gap.
+func (s *shared) objects(ctx context.Context) (r source.Reader, in *installation.Installation, err error) {
 	r = source.Reader{
 		Cluster: s.cluster, In: s.env.IOStreams.In, Files: s.files, Configuration: config.Default(), Selector: s.selector,
 		AllNamespaces: s.allNamespaces,
 	}
 	if slices.Contains(s.manifests.Filenames, "-") && slices.Contains(s.files.Filenames, "-") {
-		return r, nil, nil, errors.New("manifests and live objects cannot both come from standard input; name a file for one of them")
+		return r, nil, errors.New("manifests and live objects cannot both come from standard input; name a file for one of them")
 	}
 	if s.config != "" {
 		if r.Configuration, err = config.Read(s.config); err != nil {
-			return r, nil, nil, err
+			return r, nil, err
 		}
 	}
 	if r.Offline() {
 		in, err = installation.InFiles()
-		return r, in, nil, err
+		return r, in, err
 	}
 	in, err = s.installation(ctx)
 	if err != nil || s.config != "" {
-		return r, in, nil, err
+		return r, in, err
 	}
 	namespace, err := s.namespace()
 	if err == nil {
-		r.Configuration, gaps = in.Configured(ctx, namespace)
+		r.Configuration, s.gaps = in.Configured(ctx, namespace)
 	}
-	return r, in, gaps, err
+	return r, in, err
 }
 
 // namespace returns the namespace of -n or of the context.

@@ -9,10 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
 	"github.com/ownership-handoff/handoff/internal/printable"
-	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
@@ -48,24 +49,31 @@ func (s *shared) writeFlags(c *cobra.Command) {
 func (s *shared) isWide() bool { return s.format == "wide" }
 func (s *shared) isData() bool { return s.format != "" && !s.isWide() }
 
+// apiVersion is the API version of the data.
+const apiVersion = "cli.ownership-handoff.io/v1alpha1"
+
 // show writes items: for people, or as a list, or the only one itself if the user has named one object, as kubectl get does.
 func show[T any](s *shared, kind string, items []T, named bool, forPeople func() error) error {
 	if !s.isData() {
 		return forPeople()
 	}
-	var data any = map[string]any{"apiVersion": explain.APIVersion, "kind": kind + "List", "items": append([]T{}, items...)}
-	if named && len(items) == 1 {
-		data = items[0]
-	}
-	text, err := json.Marshal(data)
+	text, err := json.Marshal(items)
 	if err != nil {
 		return err
 	}
-	o := &unstructured.Unstructured{}
-	if err := o.UnmarshalJSON(text); err != nil {
+	var objects []map[string]any
+	if err := utiljson.Unmarshal(text, &objects); err != nil {
 		return err
 	}
-	return s.printQuoted(o)
+	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": apiVersion, "kind": kind + "List"}}
+	for _, o := range objects {
+		o["apiVersion"], o["kind"] = apiVersion, kind
+		list.Items = append(list.Items, unstructured.Unstructured{Object: o})
+	}
+	if named && len(list.Items) == 1 {
+		return s.printQuoted(&list.Items[0])
+	}
+	return s.printQuoted(list)
 }
 
 // printObject prints an object in the requested format, without the contents of a Secret. Without a format, it prints what was done to
@@ -77,7 +85,7 @@ func (s *shared) printObject(o *unstructured.Unstructured, done string) error {
 
 // printQuoted prints an object with unprintable characters escaped by the rules of the format, so that programs read the same
 // values. In the output of templates, line breaks and tabs are kept, because the user's template contains them.
-func (s *shared) printQuoted(o *unstructured.Unstructured) error {
+func (s *shared) printQuoted(o runtime.Object) error {
 	printer, err := s.printing.ToPrinter()
 	if err != nil {
 		return err

@@ -48,10 +48,10 @@ errors, as with kubectl diff.`,
 }
 
 func (s *shared) preview(c *cobra.Command, options preview.Options) error {
-	switch {
-	case !given(s.manifests):
-		return usage(c, "requires manifests; name files with -f, or a kustomization with -k")
-	case options.ForceConflicts && !options.ServerSide:
+	if err := s.manifests.RequireFilenameOrKustomize(); err != nil {
+		return usage(c, "%w", err)
+	}
+	if options.ForceConflicts && !options.ServerSide {
 		return usage(c, "--force-conflicts requires --server-side")
 	}
 	options.Validate = map[string]string{
@@ -65,7 +65,7 @@ func (s *shared) preview(c *cobra.Command, options preview.Options) error {
 	if err != nil {
 		return err
 	}
-	reader, in, gaps, err := s.objects(c.Context())
+	reader, in, err := s.objects(c.Context())
 	if err != nil {
 		return err
 	}
@@ -74,24 +74,15 @@ func (s *shared) preview(c *cobra.Command, options preview.Options) error {
 	}
 	options.Installation, options.Configured = in, s.config != ""
 	var previews []preview.Preview
-	var failures []error // about single objects
-	keeps := false
 	for _, manifest := range manifests {
 		one, err := preview.Of(c.Context(), manifest, options)
 		if err != nil {
-			failures = append(failures, err)
+			s.failures = append(s.failures, err)
 			continue
 		}
-		previews, keeps, gaps = append(previews, one), keeps || one.Keeps, append(gaps, one.Gaps...)
+		previews, s.gaps, s.negative = append(previews, one), append(s.gaps, one.Gaps...), s.negative || one.Keeps
 	}
-	if err := show(s, "Preview", previews, false, func() error { return s.writePreviews(previews) }); err != nil {
-		return err
-	}
-	failed, finished := s.fail(failures...), s.finish(gaps, keeps)
-	if len(failures) > 0 {
-		return failed
-	}
-	return finished
+	return show(s, "Preview", previews, false, func() error { return s.writePreviews(previews) })
 }
 
 // writePreviews writes the previews, with an empty line before and after each table.

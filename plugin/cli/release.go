@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -41,31 +40,24 @@ without the field; this check requires permission to create such objects. It wor
   # Release the resources of all containers
   kubectl handoff release deployment/web '.spec.template.spec.containers[*].resources'`,
 		Args: between(2, math.MaxInt, "requires a FIELD, such as .spec.replicas"),
-		RunE: func(c *cobra.Command, args []string) error { return s.release(c, args) },
+		RunE: func(c *cobra.Command, args []string) error { return s.release(c, args[0], args[1:]) },
 	}
 	s.configFlag(c)
 	s.writeFlags(c)
 	return c
 }
 
-func (s *shared) release(c *cobra.Command, args []string) error {
-	objects, fields := args[:1], args[1:]
-	if !strings.Contains(args[0], "/") {
-		objects, fields = args[:2], args[2:]
-	}
-	if len(fields) == 0 {
-		return usage(c, "requires a FIELD, such as .spec.replicas")
-	}
+func (s *shared) release(c *cobra.Command, object string, fields []string) error {
 	var plan release.Plan
-	var object *unstructured.Unstructured
+	var after *unstructured.Unstructured
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() (err error) { // starts over if the object has changed
-		if plan, err = s.plan(c, objects, fields); err != nil {
+		if plan, err = s.plan(c, object, fields); err != nil || len(s.failures) > 0 {
 			return err
 		}
 		of := plan.Subject
 		client, err := source.Client(s.cluster, of.Identity)
 		if err == nil {
-			object, err = plan.CarryOut(c.Context(), client, s.dryRun)
+			after, err = plan.CarryOut(c.Context(), client, s.dryRun)
 		}
 		if err != nil {
 			return of.Advise(err)
@@ -76,31 +68,28 @@ func (s *shared) release(c *cobra.Command, args []string) error {
 	case apierrors.IsConflict(err):
 		return fmt.Errorf("%s: the object changed during each of %d attempts; nothing was released, try again", plan.Subject,
 			retry.DefaultRetry.Steps)
-	case err != nil:
+	case err != nil || len(s.failures) > 0:
 		return err
 	case s.format != "":
-		return s.printObject(object, "")
+		return s.printObject(after, "")
 	}
-	return s.reportRelease(plan, object)
+	return s.reportRelease(plan, after)
 }
 
-// plan reads the object and returns the plan.
-func (s *shared) plan(c *cobra.Command, objects, fields []string) (plan release.Plan, err error) {
-	reader, _, _, err := s.objects(c.Context())
+// plan reads the object and returns the plan. Fields that cannot be released are failures.
+func (s *shared) plan(c *cobra.Command, object string, fields []string) (plan release.Plan, err error) {
+	reader, _, err := s.objects(c.Context())
 	if err != nil {
 		return plan, err
 	}
-	subjects, _, err := reader.Read(c.Context(), objects...)
+	subjects, _, err := reader.Read(c.Context(), object)
 	if err != nil {
 		return plan, err
 	}
 	if len(subjects) != 1 {
-		return plan, usage(c, "requires one object, but %s selects %d; name it as TYPE/NAME", strings.Join(objects, " "), len(subjects))
+		return plan, usage(c, "requires one object, but %s selects %d; name it as TYPE/NAME", object, len(subjects))
 	}
-	plan, refusals := release.Of(subjects[0], fields, s.env.Now())
-	if len(refusals) > 0 {
-		return plan, s.fail(refusals...)
-	}
+	plan, s.failures = release.Of(subjects[0], fields, s.env.Now())
 	return plan, nil
 }
 

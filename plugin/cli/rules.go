@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/ownership-handoff/handoff/plugin/rules"
@@ -34,7 +36,7 @@ count as well. docs/catalogue.md describes the packs.`,
 
   # Show rules about any kind for ConfigMaps and Services
   kubectl handoff rules configmaps services -A`,
-		RunE: func(c *cobra.Command, args []string) error { return s.rules(c, args, suggest) },
+		RunE: func(c *cobra.Command, args []string) error { return s.rules(c.Context(), typesOf(args), suggest) },
 	}
 	s.objectFlags(c)
 	c.Flags().BoolVar(&suggest, "suggest", false, "Show the packs that would keep more fields, instead of the rules.")
@@ -42,27 +44,15 @@ count as well. docs/catalogue.md describes the packs.`,
 	return c
 }
 
-func (s *shared) rules(c *cobra.Command, args []string, suggest bool) error {
-	types, err := typesOf(c, args)
+func (s *shared) rules(ctx context.Context, types []string, suggest bool) error {
+	reader, in, err := s.objects(ctx)
 	if err != nil {
 		return err
 	}
-	reader, in, gaps, err := s.objects(c.Context())
+	report, gaps, err := rules.Of(ctx, reader, in, types, suggest)
 	if err != nil {
 		return err
 	}
-	var report rules.Report
-	var more []string
-	if suggest {
-		report, more, err = rules.Suggested(c.Context(), reader, types)
-	} else {
-		report, more, err = rules.InForce(c.Context(), reader, in, types)
-	}
-	if err != nil {
-		return err
-	}
-	if err := show(s, "Rule", report, false, func() error { return report.Table(s.env.IOStreams.Out, suggest) }); err != nil {
-		return err
-	}
-	return s.finish(append(gaps, more...), false)
+	s.gaps = append(s.gaps, gaps...)
+	return show(s, "Rule", report, false, func() error { return report.Table(s.env.IOStreams.Out, suggest) })
 }

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -52,30 +51,39 @@ func Run(ctx context.Context, env Environment, args []string) int {
 	root.SetIn(env.IOStreams.In)
 	root.SetOut(out)
 	root.SetErr(errOut)
-	command, err := root.ExecuteContextC(ctx)
-	var code exitError
+	if command, err := root.ExecuteContextC(ctx); err != nil {
+		s.gaps, s.failures = nil, append(s.failures, advise(command, err))
+	}
+	for _, err := range s.failures {
+		s.report("error: ", strings.Join(strings.Fields(err.Error()), " "))
+	}
+	s.report("partial: ", s.gaps...)
 	switch {
-	case err == nil:
+	case len(s.failures) > 0:
+		return ExitError
+	case s.negative: // even if it is incomplete
+		return ExitNegative
+	case len(s.gaps) > 0:
+		return ExitPartial
+	default:
 		return ExitOK
-	case errors.As(err, &code):
-		return int(code)
 	}
-	switch err = source.Advise(err, ""); {
-	case !source.IsUnreachable(err):
-	case command.Flags().Lookup("live") != nil:
-		err = fmt.Errorf("%w, or read the live objects from files with --live", err)
-	case command.Flags().Lookup("all-namespaces") != nil: // -f then replaces the cluster
-		err = fmt.Errorf("%w, or read files with -f", err)
-	}
-	_ = s.fail(err)
-	return ExitError
 }
 
-// exitError ends a command with an exit code other than ExitOK, without an error message.
-type exitError int
-
-// Error implements error.
-func (c exitError) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+// advise adds a remedy to an error of a command, unless it has one.
+func advise(c *cobra.Command, err error) error {
+	err = source.Advise(err, "")
+	switch {
+	case !source.IsUnreachable(err):
+		return err
+	case c.Flags().Lookup("live") != nil:
+		return fmt.Errorf("%w, or read the live objects from files with --live", err)
+	case c.Flags().Lookup("all-namespaces") != nil: // -f then replaces the cluster
+		return fmt.Errorf("%w, or read files with -f", err)
+	default:
+		return err
+	}
+}
 
 // usage returns an error about the command line itself.
 func usage(c *cobra.Command, format string, args ...any) error {
@@ -88,28 +96,6 @@ func between(least, most int, text string) cobra.PositionalArgs {
 		if len(args) < least || len(args) > most {
 			return usage(c, "%s", text)
 		}
-		return nil
-	}
-}
-
-// fail writes errors, one line each, and ends the command.
-func (s *shared) fail(errs ...error) error {
-	for _, err := range errs {
-		s.report("error: ", strings.Join(strings.Fields(err.Error()), " "))
-	}
-	return exitError(ExitError)
-}
-
-// finish writes what a command could not determine, and returns the matching exit code. A negative result is one even if it is
-// incomplete.
-func (s *shared) finish(gaps []string, negative bool) error {
-	s.report("partial: ", gaps...)
-	switch {
-	case negative:
-		return exitError(ExitNegative)
-	case len(gaps) > 0:
-		return exitError(ExitPartial)
-	default:
 		return nil
 	}
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/table"
-	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 )
 
@@ -54,40 +53,17 @@ func (s *shared) status(c *cobra.Command, names []string) error {
 	if err != nil {
 		return err
 	}
-	var statuses []modeStatus
-	var notes, gaps []string
-	negative, stale := false, false
-	for i := range found {
-		of := statusOf(&found[i], in.Effect(c.Context(), installation.Object{Namespace: found[i].Name}), in)
-		statuses = append(statuses, of)
-		stale = stale || of.StaleLabel
-		if of.Reason == installation.NotKnown {
-			gaps = append(gaps, of.Why)
-			continue
+	statuses := statusesOf(c.Context(), in, found)
+	notes := s.judge(statuses)
+	s.negative = s.negative && len(names) > 0
+	return show(s, "NamespaceStatus", statuses, len(names) == 1, func() error {
+		s.report("note: ", notes[:min(len(notes), maxNotes)]...)
+		rows := make([][]string, len(statuses))
+		for i := range statuses {
+			rows[i] = []string{statuses[i].Namespace, statuses[i].text()}
 		}
-		negative = negative || len(names) > 0 && !of.On()
-		if of.Why != "" && len(notes) < maxNotes && !slices.Contains(notes, of.Why) {
-			notes = append(notes, of.Why)
-		}
-	}
-	if stale {
-		notes = append(notes, "the API server selects namespaces by label, and some labels do not follow the mode; "+
-			"kubectl handoff doctor shows how to repair them")
-	}
-	err = show(s, "NamespaceStatus", statuses, len(names) == 1, func() error {
-		if err := s.writeStatuses("NAMESPACE", statuses); err != nil {
-			return err
-		}
-		s.report("note: ", notes...)
-		if len(names) > 0 || s.selector != "" {
-			return nil
-		}
-		return s.writeOutside(c.Context(), in)
+		return table.Write(s.env.IOStreams.Out, []string{"NAMESPACE", "MODE"}, rows)
 	})
-	if err != nil {
-		return err
-	}
-	return s.finish(gaps, negative)
 }
 
 // findNamespaces returns the namespaces with these names, or all. Users who cannot list namespaces get that of the context, with a note.
@@ -114,11 +90,9 @@ func (s *shared) findNamespaces(ctx context.Context, in *installation.Installati
 // maxNotes limits the notes about namespaces in which the mode has no effect. The table marks all of them.
 const maxNotes = 3
 
-// modeStatus is the mode of a namespace or of an object outside namespaces.
+// modeStatus is the mode of a namespace.
 type modeStatus struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Namespace  string `json:"namespace"`
+	Namespace string `json:"namespace"`
 	installation.Answer
 	// Label is the value of the label of the same key. StaleLabel reports whether the API server selects namespaces by that label,
 	// and it does not follow the annotation.
@@ -126,14 +100,38 @@ type modeStatus struct {
 	StaleLabel bool    `json:"staleLabel,omitempty"`
 }
 
-func statusOf(o *corev1.Namespace, answer installation.Answer, in *installation.Installation) modeStatus {
-	s := modeStatus{
-		APIVersion: explain.APIVersion, Kind: "NamespaceStatus", Namespace: o.Name, Answer: answer, StaleLabel: in.IsStale(o, answer),
+func statusesOf(ctx context.Context, in *installation.Installation, namespaces []corev1.Namespace) []modeStatus {
+	statuses := make([]modeStatus, len(namespaces))
+	for i, o := range namespaces {
+		answer := in.Effect(ctx, installation.Object{Namespace: o.Name})
+		statuses[i] = modeStatus{Namespace: o.Name, Answer: answer, StaleLabel: in.IsStale(&o, answer)}
+		if label, labeled := o.Labels[optin.Label]; labeled {
+			statuses[i].Label = &label
+		}
 	}
-	if label, labeled := o.Labels[optin.Label]; labeled {
-		s.Label = &label
+	return statuses
+}
+
+// judge returns notes about modes without effect. Unknown modes are gaps. The result is negative unless handoff acts in all namespaces.
+func (s *shared) judge(statuses []modeStatus) (notes []string) {
+	if slices.ContainsFunc(statuses, func(of modeStatus) bool { return of.StaleLabel }) {
+		notes = append(notes, "the API server selects namespaces by label, and some labels do not follow the mode; "+
+			"kubectl handoff doctor shows how to repair them")
 	}
-	return s
+	for _, of := range statuses {
+		switch {
+		case of.Reason == installation.NotKnown:
+			s.gaps = append(s.gaps, of.Why)
+			continue
+		case of.Reason != "":
+			of.Why = "the mode has no effect: " + of.Why
+		}
+		s.negative = s.negative || !of.On()
+		if of.Why != "" && !slices.Contains(notes, of.Why) {
+			notes = append(notes, of.Why)
+		}
+	}
+	return notes
 }
 
 // text returns the mode, with what keeps it from being in effect in parentheses.
@@ -152,31 +150,4 @@ func (s *modeStatus) text() string {
 		problems = append(problems, string(s.Reason))
 	}
 	return strings.TrimSuffix(string(s.Set)+" ("+strings.Join(problems, ", ")+")", " ()")
-}
-
-func (s *shared) writeStatuses(of string, statuses []modeStatus) error {
-	rows := make([][]string, len(statuses))
-	for i, status := range statuses {
-		rows[i] = []string{status.Namespace, status.text()}
-	}
-	return table.Write(s.env.IOStreams.Out, []string{of, "MODE"}, rows)
-}
-
-// writeOutside writes the objects outside namespaces that have the mode label, if there are any.
-func (s *shared) writeOutside(ctx context.Context, in *installation.Installation) error {
-	labeled, unread := in.Labeled(ctx)
-	for _, err := range unread {
-		s.report("note: ", "some objects outside namespaces are not shown: "+err.Error())
-	}
-	if len(labeled) == 0 {
-		return nil
-	}
-	statuses := make([]modeStatus, len(labeled))
-	for i, o := range labeled {
-		statuses[i] = modeStatus{Namespace: o.Name, Answer: in.Effect(ctx, o.Is)}
-	}
-	if err := table.Lines(s.env.IOStreams.Out, ""); err != nil {
-		return err
-	}
-	return s.writeStatuses("OBJECT", statuses)
 }

@@ -63,7 +63,7 @@ func (s *shared) strip(ctx context.Context, ignoreErrors, quiet bool) error {
 		return err
 	}
 	stripper := strip.Stripper{IgnoreErrors: ignoreErrors}
-	reader, _, gaps, unread := s.objects(ctx)
+	reader, _, unread := s.objects(ctx)
 	if unread == nil {
 		var live *source.Live
 		if live, unread = reader.Live(); unread == nil {
@@ -85,7 +85,8 @@ func (s *shared) strip(ctx context.Context, ignoreErrors, quiet bool) error {
 		}
 		files = append(files, file)
 	}
-	s.report("partial: ", append(stripper.Gaps, gaps...)...)
+	s.report("partial: ", append(stripper.Gaps, s.gaps...)...)
+	s.gaps = nil // tools discard the output of a step that fails
 	if !quiet {
 		s.reportStripped(stripper)
 	}

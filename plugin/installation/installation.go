@@ -33,8 +33,6 @@ const (
 	MainEntry = "webhook" + entrySuffix
 	// NamespacesEntry is the entry that makes the label of namespaces follow their annotation.
 	NamespacesEntry = "namespaces" + entrySuffix
-	// ClusterEntry is the entry that reviews the writes of objects outside namespaces that have opted in.
-	ClusterEntry = "cluster" + entrySuffix
 	// ReadPermission is the permission to read which entries there are.
 	ReadPermission = "list mutatingwebhookconfigurations.admissionregistration.k8s.io"
 )

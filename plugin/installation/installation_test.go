@@ -1,16 +1,13 @@
 package installation_test
 
 import (
-	"errors"
 	"testing"
 
 	registration "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/plugin/installation"
@@ -113,30 +110,5 @@ func TestFlagsAreReadAsTheWebhookReadsThem(t *testing.T) {
 		if got := installation.Flag(d, "config", "default"); got != c.want {
 			t.Errorf("%s: want %s, got %s", sentence, c.want, got)
 		}
-	}
-}
-
-// unavailable is a discovery without the groups of aggregated APIs whose servers are unavailable.
-type unavailable struct {
-	discovery.DiscoveryInterface
-
-	groups map[schema.GroupVersion]error
-}
-
-// ServerPreferredResources implements discovery.DiscoveryInterface.
-func (u unavailable) ServerPreferredResources() ([]*metav1.APIResourceList, error) {
-	return nil, &discovery.ErrGroupDiscoveryFailed{Groups: u.groups}
-}
-
-func TestOnlyGroupsOfTheRulesAreReportedAsUnavailable(t *testing.T) {
-	in, err := installation.InFiles()
-	if err != nil {
-		t.Fatal(err)
-	}
-	in.Discovery = unavailable{groups: map[schema.GroupVersion]error{
-		{Group: "metrics.k8s.io", Version: "v1"}: errors.New("stale"), {Group: "apiregistration.k8s.io", Version: "v1"}: errors.New("stale"),
-	}}
-	if _, unread := in.Labeled(t.Context()); len(unread) != 1 || unread[0].Error() != "apiregistration.k8s.io/v1: stale" {
-		t.Errorf("got %v", unread)
 	}
 }

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	registration "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -15,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -246,51 +243,4 @@ func (in *Installation) Selectable(kind schema.GroupVersionKind) bool {
 	return slices.ContainsFunc(in.Entries(), func(entry *registration.MutatingWebhook) bool {
 		return Reviews(entry, resource.GroupResource(), false)
 	})
-}
-
-// Outside is an object outside namespaces, with its name as "clusterrole.rbac.authorization.k8s.io/view".
-type Outside struct {
-	Name string
-	Is   Object
-}
-
-// Labeled returns the objects outside namespaces with the mode label, of the kinds that can opt in. unread says why some or all are
-// missing.
-func (in *Installation) Labeled(ctx context.Context) (all []Outside, unread []error) {
-	if in.Unread != nil {
-		return nil, []error{in.Unread}
-	}
-	entry := Find(in.Entries(), ClusterEntry)
-	if entry == nil {
-		return nil, nil
-	}
-	served, err := in.Discovery.ServerPreferredResources()
-	var silent *discovery.ErrGroupDiscoveryFailed // of aggregated APIs whose server is unavailable
-	if errors.As(err, &silent) {
-		for gv, err := range silent.Groups {
-			if slices.ContainsFunc(entry.Rules, func(r registration.RuleWithOperations) bool { return names(r.APIGroups, "*", gv.Group) }) {
-				unread = append(unread, fmt.Errorf("%s: %w", gv, err))
-			}
-		}
-	} else if err != nil {
-		return nil, []error{err}
-	}
-	for _, list := range served {
-		gv, _ := schema.ParseGroupVersion(list.GroupVersion) // the API server's own
-		for _, r := range list.APIResources {
-			resource := gv.WithResource(r.Name)
-			if r.Namespaced || !slices.Contains(r.Verbs, "list") || !Reviews(entry, resource.GroupResource(), false) {
-				continue
-			}
-			found, err := List[metav1.PartialObjectMetadata](ctx, in, resource, "", optin.Label)
-			if err != nil {
-				unread = append(unread, fmt.Errorf("%s: %w", resource.GroupResource(), err))
-			}
-			for _, o := range found {
-				named := strings.ToLower(r.Kind) + "." + gv.Group + "/" + o.Name
-				all = append(all, Outside{named, Object{Resource: resource.GroupResource(), Labels: o.Labels}})
-			}
-		}
-	}
-	return all, unread
 }

@@ -23,8 +23,6 @@ import (
 
 // Rule is a rule of a configuration, and what it is about.
 type Rule struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
 	config.Rule
 	// Objects is the number of objects that the rule selects and that handoff acts on, Owned the number of their fields that belong to a
 	// controller by the rule.
@@ -37,27 +35,37 @@ type Rule struct {
 // Report has the rules in the order in which they apply.
 type Report []*Rule
 
-// of returns the rules of a configuration.
-func of(c config.HandoffConfiguration) (report Report) {
+// Of returns the rules of the reader's configuration, with what they are about in the objects of some types or, without any, of the
+// kinds that the rules name. If suggested is set, it returns the rules of the packs that the configuration lacks and that would keep
+// something. Owned is then the number of fields that a manifest sets or can set. The gaps say what could not be read.
+func Of(
+	ctx context.Context, reader source.Reader, in *installation.Installation, types []string, suggested bool,
+) (report Report, gaps []string, err error) {
+	c := &reader.Configuration
+	own := len(c.Rules)
+	for _, name := range config.Packs() {
+		if !suggested || slices.Contains(c.Packs, name) {
+			continue
+		}
+		pack, err := config.ReadPack(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		c.Rules = append(slices.Clip(c.Rules), pack.Rules...)
+	}
 	for _, rule := range c.Rules {
 		rule.Edit = string(rule.Edits())
-		report = append(report, &Rule{APIVersion: explain.APIVersion, Kind: "Rule", Rule: rule})
+		report = append(report, &Rule{Rule: rule})
 	}
-	return report
-}
-
-// InForce returns the rules of the reader's configuration, with what they are about in the objects of some types or, without any, of the
-// kinds that the rules name. The gaps say what could not be read.
-func InForce(
-	ctx context.Context, reader source.Reader, in *installation.Installation, types []string,
-) (report Report, gaps []string, err error) {
-	report = of(reader.Configuration)
 	gaps, err = report.read(ctx, reader, types, func(s source.Subject) error {
-		if !reader.Offline() && !in.Effect(ctx, installation.ObjectOf(s.Kind, s.Namespace, s.Object)).On() {
-			return nil
+		if suggested || reader.Offline() || in.Effect(ctx, installation.ObjectOf(s.Kind, s.Namespace, s.Object)).On() {
+			return report.add(s, suggested)
 		}
-		return report.add(s, false)
+		return nil
 	})
+	if suggested {
+		return slices.DeleteFunc(report[own:], func(rule *Rule) bool { return rule.Owned == 0 }), gaps, err
+	}
 	for _, rule := range report {
 		switch {
 		case rule.Objects == 0:
@@ -67,26 +75,6 @@ func InForce(
 		}
 	}
 	return report, gaps, err
-}
-
-// Suggested returns the rules of the packs that the reader's configuration lacks and that would keep something. Owned is then the number
-// of fields that a manifest sets or can set.
-func Suggested(ctx context.Context, reader source.Reader, types []string) (report Report, gaps []string, err error) {
-	c := &reader.Configuration
-	own := len(c.Rules)
-	for _, name := range config.Packs() {
-		if slices.Contains(c.Packs, name) {
-			continue
-		}
-		pack, err := config.ReadPack(name)
-		if err != nil {
-			return nil, nil, err
-		}
-		c.Rules = append(slices.Clip(c.Rules), pack.Rules...)
-	}
-	report = of(*c)
-	gaps, err = report.read(ctx, reader, types, func(s source.Subject) error { return report.add(s, true) })
-	return slices.DeleteFunc(report[own:], func(rule *Rule) bool { return rule.Owned == 0 }), gaps, err
 }
 
 // read calls add with each object that the rules are about. Errors of add are gaps.
@@ -145,18 +133,18 @@ func (r *Rule) kinds() (kinds []config.RuleKind) {
 // add counts an object, and its fields or, if applied is set, those that its manifest sets or can set. The error is that of records that
 // cannot be read.
 func (r Report) add(s source.Subject, applied bool) error {
-	fields, err := s.Context.Fields(s.Object)
+	e, err := explain.Of(s)
 	if err != nil {
-		return fmt.Errorf("%s: %w", s.Title(), err)
+		return err
 	}
 	for _, rule := range s.Context.Managers.Rules() {
 		r.named(rule.Name).Objects++
 	}
 	_, recorded := s.Object.LastApplied()
-	entries, _ := s.Object.Entries() // Fields has read them
+	entries, _ := s.Object.Entries() // explain.Of has read them
 	unrecorded := !recorded && slices.ContainsFunc(entries, s.Context.Managers.IsApplier)
-	for i := range fields {
-		f := &fields[i]
+	for i := range e.Fields {
+		f := &e.Fields[i]
 		if !applied || f.Declared == ownership.Sets || unrecorded {
 			r.addField(s, f)
 		}

@@ -8,40 +8,6 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/cli"
 )
 
-func TestStatusListsObjectsOutsideNamespaces(t *testing.T) {
-	waitHealthy(t)
-	for name, mode := range map[string]string{"kept": "enforce", "misspelled": "enforced"} {
-		must(t, runs("create", "clusterrole", name, "--verb=get", "--resource=pods"), runs("label", "clusterrole/"+name, "ownership-handoff.io/mode="+mode))
-	}
-	const want = "\nOBJECT                                             MODE\n" +
-		"clusterrole.rbac.authorization.k8s.io/kept         enforce\n" +
-		"clusterrole.rbac.authorization.k8s.io/misspelled   warn (\"enforced\" is unknown)\n"
-	for command, shows := range map[string]bool{"status": true, "status -o wide": true, "status shop": false, "status -o yaml": false} {
-		if _, output, errors := run(t, cluster.Kubeconfig, strings.Fields(command)...); strings.HasSuffix(output, want) != shows {
-			t.Errorf("%s: want the objects: %t\n%s%s", command, shows, output, errors)
-		}
-	}
-	// The rules of the webhook configuration can list several kinds, and versions that are not served. A user can be allowed to list one
-	// of the kinds.
-	must(t, patches("kubectl-client-side-apply", configuration, `[{"op": "replace", "path": "/webhooks/3/rules", "value": [{
-			"apiGroups": ["apiextensions.k8s.io", "rbac.authorization.k8s.io"], "apiVersions": ["v1alpha1", "v1"], "operations": ["UPDATE"],
-			"scope": "Cluster", "resources": ["customresourcedefinitions", "clusterroles"]}]}]`))
-	limited := user(t, "limited-outside", "clusterrole USER --verb=get,list --resource=namespaces,mutatingwebhookconfigurations,clusterroles",
-		"clusterrolebinding USER --clusterrole=USER --user=USER")
-	for kubeconfig, note := range map[string]string{
-		cluster.Kubeconfig: "",
-		limited: "note: some objects outside namespaces are not shown: customresourcedefinitions.apiextensions.k8s.io: " +
-			"customresourcedefinitions.apiextensions.k8s.io is forbidden",
-	} {
-		_, output, errors := run(t, kubeconfig, "status")
-		if !strings.HasSuffix(output, want) || !strings.Contains(errors, note) || (note == "") != (errors == "") {
-			t.Errorf("want the objects of each group and resource, and %q:\n%s%s", note, output, errors)
-		}
-	}
-	must(t, reinstall, runs("delete", "clusterrole", "kept", "misspelled", "limited-outside"))
-	waitHealthy(t)
-}
-
 // TestStatusShowsLabelsThatDoNotFollow writes the label and the annotation of a namespace while no pod answers.
 func TestStatusShowsLabelsThatDoNotFollow(t *testing.T) {
 	waitHealthy(t)
