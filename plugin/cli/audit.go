@@ -24,29 +24,24 @@ Risks:
   two-autoscalers   several HorizontalPodAutoscalers target one object
 
 NEXT APPLY shows what an apply of the same manifest does. HANDOFF shows how handoff responds: "keeps 10", or why not, as "off:
-would keep 10" or "excluded: would keep 10". Lines below the table list values that other managers have written in fields of the
-manifest, which are no risk: the next apply overwrites them. The contents of Secrets are not shown.
+would keep 10". Lines below the table list values that other managers have written in fields of the manifest, which are no
+risk: the next apply overwrites them.
 
 Without a TYPE, the command audits all kinds with a scale subresource, but only those ReplicaSets that an autoscaler
 targets.
 
-Risks do not change the exit code: it is 0, or 3 if something is unknown. With --fail-on-risk, it is 1 if there is a
-risk, even one that handoff prevents while it runs, and 3 if an object could be one: an autoscaler has taken over its
-replicas from Helm or server-side apply, so nothing shows whether the manifest sets them, and handoff does not keep them.`,
-		Example: `  # Audit one namespace, or all
-  kubectl handoff audit -n shop
+With --fail-on-risk, the exit code is 1 even for a risk that handoff prevents while it runs, and 3 if an object could be at
+risk: an autoscaler has taken over its replicas from Helm or server-side apply, so nothing shows whether the manifest sets
+them, and handoff does not keep them.`,
+		Example: `  # Audit all namespaces
   kubectl handoff audit -A
 
   # Audit other types for values that the next apply overwrites
   kubectl handoff audit deployments,configmaps,services -n shop
 
-  # Fail a pipeline if there is a risk
-  kubectl handoff audit -n shop --fail-on-risk
-
   # Audit files, without a cluster
-  kubectl get deployments,hpa -n shop -o yaml --show-managed-fields > shop.yaml
-  kubectl get namespace shop -o yaml > namespace.yaml
-  kubectl handoff audit -f shop.yaml -f namespace.yaml`,
+  kubectl get deployments,hpa,namespaces -A -o yaml --show-managed-fields > shop.yaml
+  kubectl handoff audit -f shop.yaml`,
 		RunE: func(c *cobra.Command, args []string) error { return s.audit(c.Context(), typesOf(args), failOnRisk) },
 	}
 	s.objectFlags(c)

@@ -33,13 +33,9 @@ Checks:
   versions        the versions of the webhook and of this plugin
   guard           the guard's policies, if they are installed
 
-Nothing is stored: the only writes are dry runs and access reviews. With -n, the dry run is made in that namespace, and only
-that namespace is checked. Without it, the command chooses a namespace, preferably one that has opted in.
-
-Each user can run the command. Lines that begin with "partial:" say what could not be checked, and which permission that
-requires. With -n, checks that cannot read everything are skipped if the dry run was answered.
-
-The exit code is 0 if there is no problem, 1 if there is one, and 3 if there is none but something could not be checked.`,
+Nothing is stored. With -n, the dry run is made in that namespace, only that namespace is checked, and checks that cannot read
+everything are skipped if the dry run was answered. Without it, the command chooses a namespace, preferably one that has
+opted in. The exit code is 1 if there is a problem.`,
 		Example: `  # Check the installation
   kubectl handoff doctor
 

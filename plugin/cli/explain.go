@@ -27,9 +27,7 @@ all of its field managers.
 With a FIELD, prints one sentence that says who set it, what an apply of the same manifest would do to it and, in
 parentheses, how handoff would respond. Write FIELD as the API server prints it in conflicts, such as
 .spec.template.spec.containers[name="app"].image, or as JSONPath. The leading dot is optional, and * matches any name or
-key. For a FIELD with nested fields, each of them is explained.
-
-Files of -f should include the HorizontalPodAutoscalers, and the CustomResourceDefinitions of custom resources.
+key.
 
 Owners:
   autoscaler   a HorizontalPodAutoscaler owns the field that the scale subresource sets
@@ -41,7 +39,7 @@ Owners:
   unknown      the owner is not recorded
 
 MANIFEST is yes, no, the different value that the manifest declares, or ? if that is not recorded: with Helm 3, and for a
-field that another manager has set since a server-side apply. The contents of Secrets are not shown.`,
+field that another manager has set since a server-side apply.`,
 		Example: `  # Show the fields of a Deployment as a tree
   kubectl handoff explain deployment/web
 

@@ -27,12 +27,10 @@ func (s *shared) newEnable() *cobra.Command {
 		Use:   "enable NAMESPACE...",
 		Short: "Enable handoff in a namespace",
 		Long: `Sets the annotation ownership-handoff.io/mode of namespaces to enforce: handoff then keeps the fields that autoscalers
-and controllers own. With --warn, sets it to warn: handoff then only reports what it would keep, and changes nothing.
-Nothing else in the namespaces changes. The label of that name on an object overrides it.
+and controllers own. In mode warn, it only reports what it would keep. Nothing else in the namespaces changes.
 
-Unless it is a dry run, the command then checks that the mode is in effect, as kubectl handoff status shows it. The exit code is 1
-if it is not in a namespace: because the webhook is not installed or does not answer, its configuration excludes the namespace, or
-its label is missing.`,
+Unless it is a dry run, the command then checks that the mode is in effect, as kubectl handoff status shows it. If it is not,
+the exit code is 1.`,
 		Example: `  # Report what handoff would keep
   kubectl handoff enable shop --warn
 

@@ -20,7 +20,7 @@ func (s *shared) newRelease() *cobra.Command {
 		Short: "Stop managing fields through the manifest",
 		Long: `Stops managing fields of an object through its manifest. Run it before you remove the fields from the manifest.
 Otherwise kubectl apply deletes a field that was removed from the manifest, and server-side apply deletes one that no
-other manager owns: replicas default to 1.
+other manager owns.
 
 The command removes the field from the last-applied annotation and from the managedFields entries of all managers that apply
 manifests. If no other manager has the field, it is transferred to ownership-handoff or kubectl-handoff. The value of the field
@@ -30,7 +30,7 @@ manifest manage the field again.
 Write FIELD as kubectl handoff explain prints it; * matches several fields. If any field would not survive the next apply,
 the command fails and writes nothing. That is so for part of an atomic list, for the key of a list element, and for objects
 that record their manifest elsewhere, as Helm 3 does. The command also fails if the API server would not create the object
-without the field; this check requires permission to create such objects. It works with and without the handoff webhook.`,
+without the field; this check requires permission to create such objects.`,
 		Example: `  # Show what would change
   kubectl handoff release deployment/web .spec.replicas --dry-run=server
 

@@ -22,10 +22,9 @@ Why were the replicas of a Deployment reset? kubectl apply sets every field in t
 changed it since: replicas that an autoscaler raised go back to the value in the manifest. It also deletes fields that
 were removed from the manifest: the replicas then default to 1.
 
-Exit codes of all commands:
+Exit codes:
   0  success
-  1  negative result: preview found a field that handoff would keep, status a namespace where handoff is not enabled,
-     audit --fail-on-risk a risk, or doctor a problem
+  1  negative result, as the help of a command defines it
   2  error
   3  incomplete result; lines on standard error that begin with "partial:" say what is unknown`,
 		Example: `  # Show why a Deployment has so many replicas, or so few
@@ -34,14 +33,8 @@ Exit codes of all commands:
   # Find objects that the next apply would break, in all namespaces
   kubectl handoff audit -A
 
-  # Preview an apply of these files, with and without handoff
-  kubectl handoff preview -f shop.yaml
-
   # Keep the fields that autoscalers own in a namespace
-  kubectl handoff enable shop
-
-  # Find out why nothing is kept
-  kubectl handoff doctor`,
+  kubectl handoff enable shop`,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl handoff"},
 		SilenceUsage:  true,
 		SilenceErrors: true,

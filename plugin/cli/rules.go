@@ -22,9 +22,8 @@ yet, and that contradict an earlier rule, which decides.
 Without a TYPE, the command reads the kinds that the rules name and, for rules about any kind, all kinds with a scale subresource.
 The annotation ownership-handoff.io/controller-fields of single objects is not shown: see kubectl handoff explain.
 
-With --suggest, the command shows the rules of packs that are not in the configuration and would keep something. OWNED is then the number
-of fields that the last-applied configuration sets or, for objects without one, that an apply can set. Objects for which handoff is off
-count as well. docs/catalogue.md describes the packs.`,
+With --suggest, objects for which handoff is off count as well. OWNED is then the number of fields that the last-applied configuration
+sets or, for objects without one, that an apply can set. docs/catalogue.md describes the packs.`,
 		Example: `  # Show the rules, and what they are about in all namespaces
   kubectl handoff rules -A
 
@@ -32,10 +31,7 @@ count as well. docs/catalogue.md describes the packs.`,
   kubectl handoff rules --config handoff.yaml -n shop
 
   # Show the packs that the cluster needs
-  kubectl handoff rules --suggest -A
-
-  # Show rules about any kind for ConfigMaps and Services
-  kubectl handoff rules configmaps services -A`,
+  kubectl handoff rules --suggest -A`,
 		RunE: func(c *cobra.Command, args []string) error { return s.rules(c.Context(), typesOf(args), suggest) },
 	}
 	s.objectFlags(c)

@@ -19,14 +19,12 @@ func (s *shared) newStatus() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status [NAMESPACE...]",
 		Short: "Show where handoff is enabled",
-		Long: `Shows the mode of handoff in namespaces. By default, all namespaces are shown, or the current one to users who cannot
-list them. The mode is that of the namespace's annotation; a value that handoff does not know counts as warn.
+		Long: `Shows the mode of handoff in namespaces: that of their annotation ownership-handoff.io/mode. By default, all namespaces are shown,
+or the current one to users who cannot list them. The label of that name on an object overrides the mode.
 
 A mode that has no effect is marked with the reason: the webhook is not installed or does not answer a dry run, its configuration
-excludes the namespace, or the label ownership-handoff.io/mode, by which the API server selects namespaces, does not follow the
-annotation. Users who cannot read the configuration learn it from the dry run. The label of that name on an object overrides the mode
-of its namespace. It is the mode of an object outside namespaces: those that have it are listed after the namespaces, except with -o
-json and yaml.
+excludes the namespace, or the namespace's label ownership-handoff.io/mode, by which the API server selects namespaces, does not
+follow the annotation.
 
 With a NAMESPACE, the exit code is 0 if handoff acts in all given namespaces, including in mode warn, and otherwise 1.`,
 		Example: `  # Show all namespaces

@@ -18,22 +18,20 @@ func (s *shared) newStrip() *cobra.Command {
 		Use:   "strip [-f FILE]",
 		Short: "Remove fields that others own from manifests",
 		Long: `Removes fields that autoscalers and controllers own in the live objects from manifests, and writes the manifests to
-standard output. An apply of the result does not reset these fields and, server-side, does not conflict with their managers: it
-needs no --force-conflicts.
+standard output. An apply of the result does not reset these fields and, server-side, does not conflict with their managers.
 
-Everything else stays as it is: comments, the order of fields, indentation and quoting. Without -f, the manifests are read
-from standard input. They can be YAML, JSON, lists, or the ResourceList of a KRM function. So strip is a step of a pipeline, a
-post-renderer of Helm, or a function of kustomize. Changes are reported on standard error.
+Everything else stays as it is: comments, the order of fields, indentation and quoting. The manifests can be YAML, JSON,
+lists, or the ResourceList of a KRM function. So strip is a step of a pipeline, a post-renderer of Helm, or a function of
+kustomize. Changes are reported on standard error.
 
-A field is removed only if an apply would not delete it then: not if the last-applied annotation contains it, if no other
-manager manages it, or if the object was applied by a client that records its manifest elsewhere, such as Helm 3. In these cases
-it is set to the live value. Use kubectl handoff release once to be able to drop the field. The fields of a rule with edit: apply
-stay as they are, because a new value in the manifest wins.
+If an apply would delete the field then, it is set to the live value instead: if the last-applied annotation contains it, if
+no other manager manages it, or if the object was applied by a client that records its manifest elsewhere, such as Helm 3.
+Use kubectl handoff release once to be able to drop the field. The fields of a rule with edit: apply stay as they are,
+because a new value in the manifest wins.
 
 Objects that do not exist stay unchanged. strip works with and without the handoff webhook, and in every namespace, whatever
 its mode. Objects without a namespace are looked up in the namespace of -n or of the context: as a post-renderer, strip needs the
-namespace of the release. If a live object or its owners cannot be read, strip fails and writes no manifests. With
---ignore-errors, it leaves such objects unchanged and exits with 0, because tools discard the output of a step that fails.`,
+namespace of the release. If a live object or its owners cannot be read, strip fails and writes no manifests.`,
 		Example: `  # Apply server-side without --force-conflicts
   kubectl handoff strip -f manifests/ | kubectl apply --server-side -f -
 
@@ -48,7 +46,7 @@ namespace of the release. If a live object or its owners cannot be read, strip f
 	c.Flags().StringSliceVar(&s.files.Filenames, "live", nil, "Files, directories or URLs to read the live objects from instead of the "+
 		"cluster, written by kubectl get -o yaml --show-managed-fields; - is standard input.")
 	c.Flags().BoolVar(&ignoreErrors, "ignore-errors", false,
-		"Leave objects unchanged if their live objects or owners cannot be read, instead of failing.")
+		"Leave objects unchanged if their live objects or owners cannot be read, and exit with 0, instead of failing.")
 	c.Flags().BoolVarP(&quiet, "quiet", "q", false, "Do not report changes on standard error.")
 	s.dataFlag(c)
 	return c
