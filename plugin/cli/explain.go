@@ -79,7 +79,7 @@ func (s *shared) explain(c *cobra.Command, args, owners []string) error {
 		return len(owners) == 0 || slices.Contains(owners, strings.ToLower(owner.String()))
 	}
 	objects, field := s.split(args)
-	if len(objects) == 0 && !given(s.files) {
+	if len(objects) == 0 && s.files.RequireFilenameOrKustomize() != nil {
 		return usage(c, "requires an object, such as deployment/web, or files, with -f")
 	}
 	reader, _, err := s.objects(c.Context())
@@ -112,7 +112,7 @@ func (s *shared) split(args []string) (objects []string, field string) {
 	isField := func(word string) bool {
 		kind, _, named := strings.Cut(word, "/")
 		// In files, an object has a name, so a word without one is a FIELD without a leading dot.
-		return strings.ContainsAny(word[:min(1, len(word))], ".[{$") || given(s.files) && (!named || strings.ContainsAny(kind, `["`))
+		return strings.ContainsAny(word[:min(1, len(word))], ".[{$") || s.files.RequireFilenameOrKustomize() == nil && (!named || strings.ContainsAny(kind, `["`))
 	}
 	number := 1 // of the arguments that name objects
 	switch {
@@ -129,7 +129,6 @@ func (s *shared) split(args []string) (objects []string, field string) {
 func explainAll(
 	subjects []source.Subject, field string, chosen func(ownership.Owner) bool,
 ) (explanations []explain.Explanation, gaps []string, first error) {
-	some := false
 	for _, s := range subjects {
 		explained, err := explain.Of(s)
 		if err != nil {
@@ -141,17 +140,17 @@ func explainAll(
 			first = cmp.Or(first, err)
 			continue
 		}
-		some = true
 		gaps = append(gaps, explained.Subject.Gaps...)
+		explanations = append(explanations, explained)
+	}
+	if len(explanations) == 0 {
+		return nil, nil, first
+	}
+	if len(subjects) > 1 {
 		isChosen := func(f ownership.Field) bool { return chosen(f.Owner.Kind) }
-		if len(subjects) == 1 || slices.ContainsFunc(explained.Fields, isChosen) {
-			explanations = append(explanations, explained)
-		}
+		explanations = slices.DeleteFunc(explanations, func(e explain.Explanation) bool { return !slices.ContainsFunc(e.Fields, isChosen) })
 	}
-	if some {
-		first = nil
-	}
-	return explanations, gaps, first
+	return explanations, gaps, nil
 }
 
 // writeExplanations writes the explanations for people: a table or, for fields, sentences.

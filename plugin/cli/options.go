@@ -63,11 +63,6 @@ func fileFlags(c *cobra.Command, files *resource.FilenameOptions, usage string, 
 	flags.AddFlags(c.Flags())
 }
 
-// given reports whether there are files.
-func given(files resource.FilenameOptions) bool {
-	return len(files.Filenames) > 0 || files.Kustomize != ""
-}
-
 func (s *shared) configFlag(c *cobra.Command) {
 	c.Flags().StringVar(&s.config, "config", "", "Configuration file of the webhook (its --config): the lists of field managers, "+
 		"and rules that assign fields to controllers. The default is the configuration of the webhook in the cluster.")

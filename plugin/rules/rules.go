@@ -105,27 +105,24 @@ func (r Report) types(reader source.Reader) (types []string, err error) {
 	}
 	for _, rule := range r {
 		for _, kind := range rule.kinds() {
-			resource := schema.GroupResource{Resource: strings.ToLower(kind.Kind)}
-			if kind.Group != "*" && kind.Group != "core" {
-				resource.Group = kind.Group
-			}
-			if kind.Kind == "*" {
+			word := strings.TrimSuffix(kind, ".*")
+			if strings.HasPrefix(word, "*") {
 				types = append(types, source.Scalable)
-			} else if _, err := mapper.ResourceFor(resource.WithVersion("")); !meta.IsNoMatchError(err) {
-				types = append(types, resource.String())
+			} else if _, err := mapper.ResourceFor(schema.ParseGroupResource(word).WithVersion("")); !meta.IsNoMatchError(err) {
+				types = append(types, word)
 			}
 		}
 	}
 	return types, nil
 }
 
-// kinds returns the kinds that the rule is about, with "*" for any.
-func (r *Rule) kinds() (kinds []config.RuleKind) {
+// kinds returns the kinds that the rule is about, as "Deployment.apps", with "*" for any.
+func (r *Rule) kinds() (kinds []string) {
 	for _, kind := range r.Kinds {
-		kinds = append(kinds, config.RuleKind{Group: cmp.Or(kind.Group, "*"), Kind: cmp.Or(kind.Kind, "*")})
+		kinds = append(kinds, strings.TrimSuffix(cmp.Or(kind.Kind, "*")+"."+cmp.Or(kind.Group, "*"), ".core"))
 	}
 	if len(kinds) == 0 {
-		kinds = []config.RuleKind{{Group: "*", Kind: "*"}}
+		return []string{"*.*"}
 	}
 	return kinds
 }
@@ -192,12 +189,8 @@ func (r Report) Table(w io.Writer, suggested bool) error {
 	var rows [][]string
 	var notes, packs []string
 	for _, rule := range r {
-		var kinds []string
-		for _, kind := range rule.kinds() {
-			kinds = append(kinds, strings.TrimSuffix(kind.Kind+"."+kind.Group, ".core"))
-		}
 		rows = append(rows, []string{
-			rule.Name, brief(kinds), brief(rule.Fields), table.Dash(strings.Join(rule.Writers, ",")), rule.Edit,
+			rule.Name, brief(rule.kinds()), brief(rule.Fields), table.Dash(strings.Join(rule.Writers, ",")), rule.Edit,
 			strconv.Itoa(rule.Objects), strconv.Itoa(rule.Owned),
 		})
 		for _, note := range rule.Notes {
