@@ -56,7 +56,10 @@ field that another manager has set since a server-side apply.`,
 		RunE: func(c *cobra.Command, args []string) error { return s.explain(c, args, owners) },
 	}
 	s.objectFlags(c)
-	c.Flags().StringSliceVar(&owners, "owner", nil, "Show only fields of these owners: "+strings.Join(ownerWords(), ", ")+".")
+	c.Flags().Func("owner", "Show only fields of these owners: "+strings.Join(ownerWords(), ", ")+".", func(text string) error {
+		owners = append(owners, strings.Split(strings.ToLower(text), ",")...)
+		return oneOf(ownerWords(), owners...)
+	})
 	s.dataFlag(c)
 	return c
 }
@@ -69,12 +72,6 @@ func ownerWords() (words []string) {
 }
 
 func (s *shared) explain(c *cobra.Command, args, owners []string) error {
-	for i, word := range owners {
-		owners[i] = strings.ToLower(word)
-		if err := oneOf(owners[i], ownerWords()); err != nil {
-			return usage(c, "invalid owner %q; %w", word, err)
-		}
-	}
 	chosen := func(owner ownership.Owner) bool {
 		return len(owners) == 0 || slices.Contains(owners, strings.ToLower(owner.String()))
 	}
@@ -93,7 +90,8 @@ func (s *shared) explain(c *cobra.Command, args, owners []string) error {
 	case len(subjects) == 0:
 		return fmt.Errorf("no %s found; choose other objects, or another namespace with -n", cmp.Or(strings.Join(objects, " "), "objects"))
 	}
-	explanations, gaps, err := explainAll(subjects, field, chosen)
+	s.gaps = append(unread, s.gaps...)
+	explanations, err := s.explainAll(subjects, field, chosen)
 	if err != nil {
 		return err
 	}
@@ -101,7 +99,6 @@ func (s *shared) explain(c *cobra.Command, args, owners []string) error {
 	for i, explained := range explanations {
 		items[i] = explained.Data(chosen)
 	}
-	s.gaps = slices.Concat(unread, s.gaps, gaps)
 	// One object is named as TYPE/NAME or TYPE NAME.
 	named := len(objects) == 2 || len(objects) == 1 && strings.Contains(objects[0], "/")
 	return show(s, "Explanation", items, named, func() error { return s.writeExplanations(explanations, chosen, field != "") })
@@ -126,13 +123,13 @@ func (s *shared) split(args []string) (objects []string, field string) {
 
 // explainAll explains all objects that were read. If at least one can be explained, objects that cannot are gaps, and of several
 // objects, those without a field to show are left out.
-func explainAll(
+func (s *shared) explainAll(
 	subjects []source.Subject, field string, chosen func(ownership.Owner) bool,
-) (explanations []explain.Explanation, gaps []string, first error) {
-	for _, s := range subjects {
-		explained, err := explain.Of(s)
+) (explanations []explain.Explanation, first error) {
+	for _, subject := range subjects {
+		explained, err := explain.Of(subject)
 		if err != nil {
-			gaps = append(gaps, err.Error())
+			s.gaps = append(s.gaps, err.Error())
 		} else if field != "" {
 			explained, _, err = explained.Find(field)
 		}
@@ -140,37 +137,36 @@ func explainAll(
 			first = cmp.Or(first, err)
 			continue
 		}
-		gaps = append(gaps, explained.Subject.Gaps...)
+		s.gaps = append(s.gaps, explained.Subject.Gaps...)
 		explanations = append(explanations, explained)
 	}
 	if len(explanations) == 0 {
-		return nil, nil, first
+		return nil, first
 	}
 	if len(subjects) > 1 {
 		isChosen := func(f ownership.Field) bool { return chosen(f.Owner.Kind) }
 		explanations = slices.DeleteFunc(explanations, func(e explain.Explanation) bool { return !slices.ContainsFunc(e.Fields, isChosen) })
 	}
-	return explanations, gaps, nil
+	return explanations, nil
 }
 
 // writeExplanations writes the explanations for people: a table or, for fields, sentences.
 func (s *shared) writeExplanations(all []explain.Explanation, chosen func(ownership.Owner) bool, sentences bool) (err error) {
 	out := s.env.IOStreams.Out
 	for i, explained := range all {
-		prefix := ""
-		if len(all) > 1 {
-			prefix = explained.Subject.Title() + ": "
-		}
 		switch {
-		case err != nil:
-			return err
+		case sentences && len(all) > 1:
+			err = explained.Sentences(out, explained.Subject.Title()+": ", chosen)
 		case sentences:
-			err = explained.Sentences(out, prefix, chosen)
+			err = explained.Sentences(out, "", chosen)
 		case i > 0:
 			err = errors.Join(table.Lines(out, ""), explained.Tree(out, s.env.Now(), chosen))
 		default:
 			err = explained.Tree(out, s.env.Now(), chosen)
 		}
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }

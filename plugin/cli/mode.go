@@ -134,9 +134,8 @@ func (s *shared) setMode(ctx context.Context, namespaces dynamic.ResourceInterfa
 	case s.dryRun == "client":
 		err = unstructured.SetNestedField(o.Object, string(mode), at...)
 	default:
-		options := metav1.PatchOptions{FieldManager: installation.FieldManager}
-		if s.dryRun == "server" {
-			options.DryRun = []string{metav1.DryRunAll}
+		options := metav1.PatchOptions{
+			FieldManager: installation.FieldManager, DryRun: map[string][]string{"server": {metav1.DryRunAll}}[s.dryRun],
 		}
 		patch := fmt.Appendf(nil, `{"metadata": {"annotations": {%q: %s}}}`, optin.Annotation, value)
 		o, err = namespaces.Patch(ctx, name, types.MergePatchType, patch, options)

@@ -81,20 +81,23 @@ func choiceFlag(c *cobra.Command, value *string, name, usage string, values ...s
 	*value = values[0]
 	c.Flags().Func(name, usage, func(text string) error {
 		*value = text
-		return oneOf(text, values)
+		return oneOf(values, text)
 	})
+}
+
+// oneOf returns an error if some of the texts are not values.
+func oneOf(values []string, texts ...string) error {
+	for _, text := range texts {
+		if !slices.Contains(values, text) {
+			return fmt.Errorf("use one of %s", strings.Join(values, ", "))
+		}
+	}
+	return nil
 }
 
 // typesOf returns the types in arguments, each of which can be a list.
 func typesOf(args []string) []string {
 	return strings.FieldsFunc(strings.Join(args, ","), func(r rune) bool { return r == ',' })
-}
-
-func oneOf(text string, values []string) error {
-	if !slices.Contains(values, text) {
-		return fmt.Errorf("use one of %s", strings.Join(values, ", "))
-	}
-	return nil
 }
 
 // objects returns a reader of the objects that the options select, with the configuration of --config or of the installation, which is

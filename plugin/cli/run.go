@@ -73,12 +73,10 @@ func Run(ctx context.Context, env Environment, args []string) int {
 // advise adds a remedy to an error of a command, unless it has one.
 func advise(c *cobra.Command, err error) error {
 	err = source.Advise(err, "")
-	switch {
-	case !source.IsUnreachable(err):
-		return err
-	case c.Flags().Lookup("live") != nil:
+	switch unreachable := source.IsUnreachable(err); {
+	case unreachable && c.Flags().Lookup("live") != nil:
 		return fmt.Errorf("%w, or read the live objects from files with --live", err)
-	case c.Flags().Lookup("all-namespaces") != nil: // -f then replaces the cluster
+	case unreachable && c.Flags().Lookup("all-namespaces") != nil: // -f then replaces the cluster
 		return fmt.Errorf("%w, or read files with -f", err)
 	default:
 		return err
