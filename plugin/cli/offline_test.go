@@ -152,7 +152,7 @@ func TestErrorsAreOneLineWithRemedy(t *testing.T) {
 }
 
 func TestEveryCommandHasAnExample(t *testing.T) {
-	for _, command := range []string{"", "explain", "preview", "audit", "release", "strip", "enable", "disable", "status", "version"} {
+	for _, command := range []string{"", "explain", "preview", "audit", "release", "strip", "enable", "disable", "status"} {
 		code, output := run(t, nil, strings.Fields(command+" --help")...)
 		if code != cli.ExitOK || !strings.Contains(output, "Examples:\n") || !strings.Contains(output, "kubectl handoff "+command) {
 			t.Errorf("%s: exit code %d\n%s", command, code, output)
@@ -161,7 +161,7 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	if code, output := run(t, nil, "version"); code != cli.ExitOK || output != "kubectl-handoff v1.2.3\n" {
+	if code, output := run(t, nil, "--version"); code != cli.ExitOK || output != "kubectl handoff version v1.2.3\n" {
 		t.Errorf("exit code %d, %q", code, output)
 	}
 }

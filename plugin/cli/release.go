@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -51,18 +52,8 @@ func (s *shared) release(c *cobra.Command, object string, fields []string) error
 	var plan release.Plan
 	var after *unstructured.Unstructured
 	err := retry.RetryOnConflict(retry.DefaultRetry, func() (err error) { // starts over if the object has changed
-		if plan, err = s.plan(c, object, fields); err != nil || len(s.failures) > 0 {
-			return err
-		}
-		of := plan.Subject
-		client, err := source.Client(s.cluster, of.Identity)
-		if err == nil {
-			after, err = plan.CarryOut(c.Context(), client, s.dryRun)
-		}
-		if err != nil {
-			return of.Advise(err)
-		}
-		return nil
+		plan, after, err = s.tryRelease(c, object, fields)
+		return err
 	})
 	switch {
 	case apierrors.IsConflict(err):
@@ -76,21 +67,32 @@ func (s *shared) release(c *cobra.Command, object string, fields []string) error
 	return s.reportRelease(plan, after)
 }
 
-// plan reads the object and returns the plan. Fields that cannot be released are failures.
-func (s *shared) plan(c *cobra.Command, object string, fields []string) (plan release.Plan, err error) {
+// tryRelease plans from the object as it is now, and carries the plan out. Fields that cannot be released are failures.
+func (s *shared) tryRelease(
+	c *cobra.Command, object string, fields []string,
+) (plan release.Plan, after *unstructured.Unstructured, err error) {
 	reader, _, err := s.objects(c.Context())
 	if err != nil {
-		return plan, err
+		return plan, nil, err
 	}
 	subjects, _, err := reader.Read(c.Context(), object)
 	if err != nil {
-		return plan, err
+		return plan, nil, err
 	}
-	if len(subjects) != 1 {
-		return plan, usage(c, "requires one object, but %s selects %d; name it as TYPE/NAME", object, len(subjects))
+	if len(subjects) != 1 || !strings.Contains(object, "/") {
+		return plan, nil, usage(c, "requires one object, named as TYPE/NAME")
 	}
-	plan, s.failures = release.Of(subjects[0], fields, s.env.Now())
-	return plan, nil
+	if plan, s.failures = release.Of(subjects[0], fields, s.env.Now()); len(s.failures) > 0 {
+		return plan, nil, nil
+	}
+	client, err := source.Client(s.cluster, plan.Subject.Identity)
+	if err == nil {
+		after, err = plan.CarryOut(c.Context(), client, s.dryRun)
+	}
+	if err != nil {
+		err = plan.Subject.Advise(err)
+	}
+	return plan, after, err
 }
 
 // reportRelease prints the changes, and what to delete from the manifest.

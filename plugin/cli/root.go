@@ -6,8 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
-
-	"github.com/ownership-handoff/handoff/internal/table"
 )
 
 func (s *shared) newRoot() *cobra.Command {
@@ -35,6 +33,7 @@ Exit codes:
 
   # Keep the fields that autoscalers own in a namespace
   kubectl handoff enable shop`,
+		Version:       s.env.Version,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl handoff"},
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -44,21 +43,9 @@ Exit codes:
 	s.cluster.AddFlags(root.PersistentFlags())
 	root.AddCommand(
 		s.newExplain(), s.newPreview(), s.newAudit(), s.newRules(), s.newRelease(), s.newStrip(),
-		s.newEnable(), s.newDisable(), s.newStatus(), s.newDoctor(), s.newVersion(),
+		s.newEnable(), s.newDisable(), s.newStatus(), s.newDoctor(),
 	)
 	return root
-}
-
-func (s *shared) newVersion() *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version of this plugin",
-		Example: "  kubectl handoff version",
-		Args:    between(0, 0, "accepts no arguments"),
-		RunE: func(*cobra.Command, []string) error {
-			return table.Lines(s.env.IOStreams.Out, "kubectl-handoff "+s.env.Version)
-		},
-	}
 }
 
 // configure sets up the client of the cluster.

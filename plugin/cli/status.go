@@ -55,12 +55,13 @@ func (s *shared) status(c *cobra.Command, names []string) error {
 	notes := s.judge(statuses)
 	s.negative = s.negative && len(names) > 0
 	return show(s, "NamespaceStatus", statuses, len(names) == 1, func() error {
-		s.report("note: ", notes[:min(len(notes), maxNotes)]...)
 		rows := make([][]string, len(statuses))
 		for i := range statuses {
 			rows[i] = []string{statuses[i].Namespace, statuses[i].text()}
 		}
-		return table.Write(s.env.IOStreams.Out, []string{"NAMESPACE", "MODE"}, rows)
+		err := table.Write(s.env.IOStreams.Out, []string{"NAMESPACE", "MODE"}, rows)
+		s.report("note: ", notes[:min(len(notes), maxNotes)]...)
+		return err
 	})
 }
 

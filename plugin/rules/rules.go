@@ -130,19 +130,19 @@ func (r *Rule) kinds() (kinds []string) {
 // add counts an object, and its fields or, if applied is set, those that its manifest sets or can set. The error is that of records that
 // cannot be read.
 func (r Report) add(s source.Subject, applied bool) error {
-	e, err := explain.Of(s)
+	fields, err := s.Context.Fields(s.Object)
 	if err != nil {
+		_, err = explain.Of(s) // the same error, which does not quote a Secret
 		return err
 	}
 	for _, rule := range s.Context.Managers.Rules() {
 		r.named(rule.Name).Objects++
 	}
 	_, recorded := s.Object.LastApplied()
-	entries, _ := s.Object.Entries() // explain.Of has read them
+	entries, _ := s.Object.Entries() // Fields has read them
 	unrecorded := !recorded && slices.ContainsFunc(entries, s.Context.Managers.IsApplier)
-	for i := range e.Fields {
-		f := &e.Fields[i]
-		if !applied || f.Declared == ownership.Sets || unrecorded {
+	for i := range fields {
+		if f := &fields[i]; !applied || f.Declared == ownership.Sets || unrecorded {
 			r.addField(s, f)
 		}
 	}

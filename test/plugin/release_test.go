@@ -39,7 +39,7 @@ func TestRelease(t *testing.T) {
 		"explain deployment/store .spec.replicas -n yard",
 		"release deployment/store .spec.replicas -n yard",
 		"release deployment/store .spec.replicas -n yard -o name",
-		"release deployment store spec.template.spec.containers[*].resources .spec.strategy -n yard",
+		"release deployment/store spec.template.spec.containers[*].resources .spec.strategy -n yard",
 		"release deployment/store .metadata.annotations.* -n yard",
 		"release secret/store .data.token -n yard",
 		"release gadget/store .spec.pool.size -n yard",
