@@ -20,8 +20,6 @@ import (
 
 // Report is the result of an audit. It names objects as "deployment.apps/web -n shop".
 type Report struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
 	// Objects is the number of audited objects. Resources are their resources, as "deployments.apps"; empty for files.
 	Objects   int      `json:"objects"`
 	Resources []string `json:"resources,omitempty"`
@@ -93,9 +91,7 @@ func risk(kind Kind, e explain.Explanation, f *ownership.Field) Risk {
 
 // Run audits the objects that a survey reads.
 func Run(ctx context.Context, survey *source.Survey, in *installation.Installation) (*Report, error) {
-	a := auditor{ctx: ctx, survey: survey, installation: in, report: &Report{
-		APIVersion: explain.APIVersion, Kind: "Audit", Risks: []Risk{},
-	}}
+	a := auditor{ctx: ctx, survey: survey, installation: in, report: &Report{Risks: []Risk{}}}
 	for _, o := range survey.Namespaces { // of files
 		in.AddNamespace(o)
 	}

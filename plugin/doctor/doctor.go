@@ -15,7 +15,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/rest"
 
-	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 )
 
@@ -92,7 +91,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	if d.deployment, _ = d.in.Deployment(ctx); d.deployment != nil { // the error is a gap of the pods
 		d.selector = metav1.FormatLabelSelector(d.deployment.Spec.Selector)
 	}
-	report := &Report{APIVersion: explain.APIVersion, Kind: "Diagnosis"}
+	report := &Report{}
 	for _, check := range checks {
 		d.check = &Check{Name: check.name}
 		if check.ofService && d.service == nil {

@@ -22,9 +22,7 @@ const (
 
 // Report is the result of all checks, in the order in which they are shown.
 type Report struct {
-	APIVersion string   `json:"apiVersion"`
-	Kind       string   `json:"kind"`
-	Checks     []*Check `json:"checks"`
+	Checks []*Check `json:"checks"`
 }
 
 // Check is one part of the installation.

@@ -11,13 +11,8 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// APIVersion is the API version of the data that kubectl handoff prints with -o json and -o yaml.
-const APIVersion = "cli.ownership-handoff.io/v1alpha1"
-
 // Data is the machine-readable form of an explanation.
 type Data struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
 	// Object is the explained object.
 	Object source.Identity `json:"object"`
 	// Autoscaler targets the object; Scale is the field that it sets.
@@ -57,7 +52,7 @@ type EntryData struct {
 // Data returns the explanation for -o json and yaml.
 func (e Explanation) Data(chosen func(ownership.Owner) bool) Data {
 	d := Data{
-		APIVersion: APIVersion, Kind: "Explanation", Object: e.Subject.Identity, Autoscaler: e.Subject.Context.Autoscaler,
+		Object: e.Subject.Identity, Autoscaler: e.Subject.Context.Autoscaler,
 		Scale: Text(e.Subject.Context.Scale), Fields: []FieldData{}, Gaps: e.Subject.Gaps,
 	}
 	for i := range e.Fields {

@@ -14,7 +14,6 @@ import (
 	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -49,9 +48,7 @@ func (o Options) manager() string {
 
 // Preview is what an apply does to an object, without the contents of a Secret.
 type Preview struct {
-	APIVersion string          `json:"apiVersion"`
-	Kind       string          `json:"kind"`
-	Object     source.Identity `json:"object"`
+	Object source.Identity `json:"object"`
 	// Creates reports whether the apply creates the object.
 	Creates bool `json:"creates,omitempty"`
 	// Mode is the mode in the object's label or its namespace's annotation, or installation.Unknown.
@@ -93,7 +90,7 @@ type trial struct {
 func Of(ctx context.Context, manifest *unstructured.Unstructured, o Options) (Preview, error) {
 	a, err := o.Live.Application(ctx, manifest)
 	t := &trial{application: a, options: o, preview: Preview{
-		APIVersion: explain.APIVersion, Kind: "Preview", Object: a.Subject.Identity, Creates: !a.Subject.Object.Present(),
+		Object: a.Subject.Identity, Creates: !a.Subject.Object.Present(),
 		Fields: []Field{}, Gaps: a.Subject.Gaps, subject: a.Subject,
 	}}
 	if err == nil {

@@ -54,7 +54,7 @@ type Object struct {
 // MarshalJSON returns the machine-readable report on the object.
 func (o Object) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{
-		"apiVersion": explain.APIVersion, "kind": "Strip", "file": o.File, "object": o.subject.Identity, "fields": o.Fields,
+		"file": o.File, "object": o.subject.Identity, "fields": o.Fields,
 	})
 }
 
