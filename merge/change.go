@@ -18,9 +18,9 @@ type Change struct {
 	// set 0.
 	Starts bool
 	// ToOne reports whether a number of replicas above 1 becomes 1, and the manifest may have dropped it: server-side apply and
-	// Helm 3 do not record the difference. Unsent reports the same of a dry run that may not send its manifest, as that of kubectl diff.
-	ToOne, Unsent bool
-	// Unrecorded reports whether the write records no manifest, so that 1 replica may be a dropped number.
+	// Helm 3 do not record the difference. ToOneInDiff reports the same of a dry run that may be that of kubectl diff (Write.Unsent).
+	ToOne, ToOneInDiff bool
+	// Unrecorded reports whether the write sets 1 replica and does not record whether its manifest does, as with Helm 3 and kubectl diff.
 	Unrecorded bool
 	// OffAtZero reports whether the owner is a scaler that 0 replicas, which someone else has set, have switched off. It only
 	// changes the message.

@@ -77,7 +77,7 @@ func (d Decider) Decide(w ownership.Write) (Outcome, error) {
 	w.Managers, invalid = d.managersFor(w)
 	err := w.Read()
 	if err != nil || w.Sender.Writer == ownership.OtherWriter || creates && w.Sender.Writer != ownership.Applier {
-		return Outcome{InvalidPaths: invalid}, err // rows 9 and 10: nothing to do
+		return Outcome{InvalidPaths: invalid}, err // row 10, or row 9 without a live object
 	}
 	w.Autoscaler = autoscalerOf(w)
 	scaled, err := decideScale(w)
@@ -86,7 +86,7 @@ func (d Decider) Decide(w ownership.Write) (Outcome, error) {
 	}
 	out, err := decideFields(w, scaled, meter)
 	if skipped := err; skipped != nil { // carry out the decision on the scale field only
-		out, err = rewrite(w, scaled)
+		out, err = carryOut(w, scaled)
 		out.Skipped = skipped
 	}
 	if errors.Is(invalid, ErrPanic) { // all rules are ignored
@@ -158,11 +158,11 @@ func scaleChange(w ownership.Write) (c Change, ok bool) {
 	field, ok := w.ScaleField()
 	before, err := replicas(field.Live)
 	isOne, wasMore := string(field.Incoming) == "1", err == nil && before > 1
-	unsent, unrecorded := w.DryRun && w.Manifests.Unsent(), w.Sender.Writer == ownership.Applier && !w.Manifests.Recorded
+	unsent, unrecorded := w.Unsent(), w.Sender.Writer == ownership.Applier && !w.Manifests.Recorded
 	return Change{
 		Field: field, Writer: w.Sender.Writer,
 		OffAtZero: w.Scaler.OffAtZero && field.Owner.Kind == ownership.Autoscaler && string(field.Live) == "0",
-		ToOne:     unrecorded && isOne && wasMore, Unsent: unsent && isOne && wasMore,
+		ToOne:     unrecorded && isOne && wasMore, ToOneInDiff: unsent && isOne && wasMore,
 		Unrecorded: isOne && (unsent || unrecorded && !w.Sender.ServerSide()),
 	}, ok
 }
@@ -201,7 +201,7 @@ func decideFields(w ownership.Write, scaled []*Change, meter ownership.Meter) (o
 		}
 	}()
 	if w.Sender.Writer != ownership.Applier {
-		return rewrite(w, scaled)
+		return carryOut(w, scaled)
 	}
 	fields, err := w.ContestedFields()
 	if err != nil {
@@ -218,7 +218,7 @@ func decideFields(w ownership.Write, scaled []*Change, meter ownership.Meter) (o
 			changes = append(changes, c)
 		}
 	}
-	if out, err = rewrite(w, slices.Concat(changes, stale(w), recorded)); err != nil {
+	if out, err = carryOut(w, slices.Concat(changes, stale(w), recorded)); err != nil {
 		return out, err
 	}
 	removed, err := removedBy(w, out.Changes)
@@ -257,8 +257,8 @@ func removedBy(w ownership.Write, decided []*Change) (removed []*Change, err err
 	return removed, err
 }
 
-// rewrite carries out the decisions, unless there is nothing to do but to warn. The outcome does not list fields that need no change.
-func rewrite(w ownership.Write, changes []*Change) (Outcome, error) {
+// carryOut carries out the decisions, unless there is nothing to do but to warn. The outcome does not list fields that need no change.
+func carryOut(w ownership.Write, changes []*Change) (Outcome, error) {
 	warnings := slices.DeleteFunc(slices.Clone(changes), func(c *Change) bool { return c.Decision.Verdict != Warn })
 	if len(warnings) == len(changes) || takesOver(w) {
 		return Outcome{Changes: warnings}, nil

@@ -43,7 +43,8 @@ func Rewrite(w ownership.Write, changes []*Change) (out Outcome, err error) {
 	restored := operations[clearing:]
 	lastApplied, cut := k.lastApplied()
 	if cut {
-		operations = append(operations, Operation{Op: "replace", Path: lastAppliedPointer, Value: string(lastApplied)})
+		pointer := w.Incoming.At(annotationNames...).PointerIn(w.Incoming.At())
+		operations = append(operations, Operation{Op: "replace", Path: pointer, Value: string(lastApplied)})
 	}
 	k.findParts()
 	entries, err := k.restoreEntries()
@@ -240,9 +241,6 @@ func (k *keeper) pointer(p *piece) string { return k.incoming.Pointer(k.write.In
 
 // annotationNames are the names on the path of the last-applied annotation.
 var annotationNames = []string{"metadata", "annotations", ownership.LastAppliedAnnotation}
-
-// lastAppliedPointer is the JSON pointer of the last-applied annotation.
-const lastAppliedPointer = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"
 
 // lastApplied returns the last-applied annotation without the kept fields, and whether that changes it. Metadata and its annotations
 // stay even if they become empty, as kubectl records them in every last-applied configuration.

@@ -72,8 +72,8 @@ type row struct {
 	message  message
 }
 
-// table is the decision table of docs/decisions.md, in its order. It lacks row 11, about requests that are never intercepted. Rows
-// with the same number differ only in their message.
+// table is the decision table of docs/decisions.md. The first matching row decides. It lacks row 11, about requests that are never
+// intercepted, and Decide returns before it looks up row 10. Rows with the same name differ only in their message and verdict.
 var table = []row{
 	{6, "apply-edited", []ownership.Owner{ownership.Controller}, ownership.Applier, setsIt, isEdited, Through, ""},
 	{1, "keep-autoscaled", controlled, ownership.Applier, setsIt, isOff, Keep, startIt},
@@ -138,7 +138,7 @@ func isInside(c Change) bool       { return c.Field.Atomic != nil }
 func isOff(c Change) bool          { return c.OffAtZero }
 func isUnrecorded(c Change) bool   { return c.Unrecorded }
 func isToOne(c Change) bool        { return c.ToOne }
-func isToOneInDiff(c Change) bool  { return c.Unsent }
+func isToOneInDiff(c Change) bool  { return c.ToOneInDiff }
 func isContradicted(c Change) bool { return c.Contradicted }
 
 // Lookup returns the decision on a field: that of the first matching row of the table in docs/decisions.md. If no row matches,

@@ -29,7 +29,7 @@ var (
 	hasIt                  = []ownership.Declaration{ownership.Sets, ownership.Clears}
 )
 
-// expectation is what docs/decisions.md says about some fields. An empty list stands for any; created is as it stands.
+// expectation is what docs/decisions.md says about some fields. An empty list stands for any; starts is as it stands.
 type expectation struct {
 	starts         bool
 	owners         []ownership.Owner
@@ -37,7 +37,7 @@ type expectation struct {
 	manifest, base []ownership.Declaration
 	scale          []bool
 	unit, toOne    []bool
-	unsent         []bool
+	toOneInDiff    []bool
 	contradicted   []bool
 	removed        []bool
 	edited         []bool
@@ -48,7 +48,7 @@ func (e expectation) covers(c *merge.Change) bool {
 	f := c.Field
 	return e.starts == c.Starts && has(e.contradicted, c.Contradicted) && has(e.owners, f.Owner.Kind) && has(e.writers, c.Writer) &&
 		has(e.manifest, f.Declared.Manifest) && has(e.base, f.Declared.Base) && has(e.scale, f.Scale) && has(e.removed, f.Removed) &&
-		has(e.unit, f.Unit) && has(e.toOne, c.ToOne) && has(e.unsent, c.Unsent) && has(e.edited, f.Edited)
+		has(e.unit, f.Unit) && has(e.toOne, c.ToOne) && has(e.toOneInDiff, c.ToOneInDiff) && has(e.edited, f.Edited)
 }
 
 func has[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
@@ -136,14 +136,14 @@ func expectations() map[string]expectation {
 			owners: of(ownership.Manifest), writers: applier, manifest: setsIt, scale: no, want: none,
 		},
 		"no row: the manifest sets its own replicas": {
-			owners: of(ownership.Manifest), writers: applier, manifest: setsIt, scale: yes, toOne: no, unsent: no, want: none,
+			owners: of(ownership.Manifest), writers: applier, manifest: setsIt, scale: yes, toOne: no, toOneInDiff: no, want: none,
 		},
 		"row 6: the manifest takes over imperative and defaulted fields": {
 			owners: of(ownership.Imperative, ownership.Default), writers: applier, manifest: setsIt, scale: no,
 			want: merge.Decision{Row: 6, Verdict: merge.Through},
 		},
 		"row 6: the manifest takes over imperative and defaulted replicas": {
-			owners: of(ownership.Imperative, ownership.Default), writers: applier, manifest: setsIt, scale: yes, toOne: no, unsent: no,
+			owners: of(ownership.Imperative, ownership.Default), writers: applier, manifest: setsIt, scale: yes, toOne: no, toOneInDiff: no,
 			want: merge.Decision{Row: 6, Verdict: merge.Through},
 		},
 		"row 6: replicas that become 1, and that the manifest may have dropped": {
@@ -151,7 +151,7 @@ func expectations() map[string]expectation {
 			want: merge.Decision{Row: 6, Verdict: merge.Warn},
 		},
 		"row 6: replicas that kubectl diff shows as 1": {
-			owners: otherThanThese, writers: applier, manifest: setsIt, scale: yes, toOne: no, unsent: yes,
+			owners: otherThanThese, writers: applier, manifest: setsIt, scale: yes, toOne: no, toOneInDiff: yes,
 			want: merge.Decision{Row: 6, Verdict: merge.Warn},
 		},
 		"no row: an undeclared field follows the API server's default": {
@@ -264,7 +264,7 @@ func everyField() func(yield func(*merge.Change) bool) {
 									Scale: is(0), Unit: is(1), Removed: is(2), Edited: is(3),
 								},
 								Writer: writer, Starts: is(4), Contradicted: is(5), OffAtZero: is(0) && is(6), ToOne: is(0) && is(7),
-								Unrecorded: is(0) && is(8), Unsent: is(0) && is(9),
+								Unrecorded: is(0) && is(8), ToOneInDiff: is(0) && is(9),
 							}) {
 								return
 							}

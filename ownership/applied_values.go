@@ -57,7 +57,7 @@ func (a appliedValues) setEdited(c *ContestedField, rules []*Rule, base []byte) 
 }
 
 // status reports whether a field of live has a value that a manifest has set last, as isBase also shows, and whether it is known not to.
-func (a appliedValues) status(path fieldpath.Path, live []byte, isBase bool) (isApplied, isOther bool) {
+func (a appliedValues) status(path fieldpath.Path, live []byte, isBase bool) (isApplied, isUnapplied bool) {
 	hashes := a.hashes[path.String()]
 	is := hashOf(path, live)
 	for _, last := range hashes {

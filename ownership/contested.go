@@ -319,7 +319,7 @@ func (s *search) declaredUnit(n *fieldtree.Node, c ContestedField) Declared {
 	case declarationIn(m.manifest, c.Path) == Clears:
 		declared.Manifest = Clears
 	}
-	if s.write.DryRun && m.sameText() && apitypes.SetsNothing(s.inIncoming.Of(n)) {
+	if s.write.Unsent() && apitypes.SetsNothing(s.inIncoming.Of(n)) {
 		declared.Manifest = Lacks // kubectl diff of a manifest without the field
 	}
 	return declared
@@ -335,9 +335,9 @@ func (s *search) ruledOwner(n *fieldtree.Node, c ContestedField, rules []*Rule) 
 		}
 	}
 	f := managedField{path: c.Path, entries: s.entriesOf(n), without: c.Declared.ownerWithoutEntry(), rules: rules}
-	f.isApplied, f.isOther = s.applied.status(c.Path, c.Live, isBase)
+	f.isApplied, f.isUnapplied = s.applied.status(c.Path, c.Live, isBase)
 	if !f.isApplied && c.Declared.Manifest == Lacks && s.write.Sender.ServerSide() {
-		f.isOther = true // there is no base with values: it can be a value whose entry was renamed to that of the applier
+		f.isUnapplied = true // there is no base with values: it can be a value whose entry was renamed to that of the applier
 	}
 	owner, _ := s.write.ownerOf(f)
 	return owner

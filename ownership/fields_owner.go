@@ -57,9 +57,9 @@ func (w *fieldWalk) owner(f Field) (owned FieldOwner, by Entry) {
 	of := managedField{path: f.Path, without: f.ownerWithoutEntry(len(named) == 0 && (len(f.Entries) > 0 || len(w.entries) == 0))}
 	of.rules = w.context.Managers.RulesFor(f.Path)
 	isBase := f.declaredAsIs() || apitypes.AsDeclared(f.Path, f.Value, f.DeclaredValue)
-	of.isApplied, of.isOther = w.applied.status(f.Path, f.Value, isBase)
-	of.isOther = of.isOther && len(named) > 0
-	of.entries = slices.DeleteFunc(named, func(e Entry) bool { return f.Declared == Lacks && w.isClientSide(e) })
+	of.isApplied, of.isUnapplied = w.applied.status(f.Path, f.Value, isBase)
+	of.isUnapplied = of.isUnapplied && len(named) > 0
+	of.entries = slices.DeleteFunc(named, func(e Entry) bool { return f.Declared == Lacks && w.wroteLastApplied(e) })
 	owned, by = w.context.ownerOf(of)
 	if owned.Kind == Imperative && !w.context.Managers.IsImperative(by) {
 		owned.Kind = Other
@@ -67,9 +67,9 @@ func (w *fieldWalk) owner(f Field) (owned FieldOwner, by Entry) {
 	return owned, by
 }
 
-// isClientSide reports whether an entry is that of the client-side applier that wrote the last-applied configuration. If that lacks a
+// wroteLastApplied reports whether an entry is that of the client-side applier that wrote the last-applied configuration. If that lacks a
 // field of the entry, the API server set it by defaulting.
-func (w *fieldWalk) isClientSide(e Entry) bool {
+func (w *fieldWalk) wroteLastApplied(e Entry) bool {
 	return e.Operation == managedfields.OperationUpdate && w.context.Managers.IsApplier(e) && e.Contains(LastAppliedPath())
 }
 

@@ -149,8 +149,8 @@ func (w Write) gains(path fieldpath.Path) bool {
 	return w.Sender.Entry.Contains(path) && !w.Manifests.was.Contains(path)
 }
 
-// Unsent reports whether the annotation is the one that live has, as in kubectl diff, which does not send its manifest.
-func (m Manifests) Unsent() bool { return m.Recorded && m.sameText() }
+// Unsent reports whether the write may be that of kubectl diff, which does not send its manifest: a dry run with the annotation of live.
+func (w Write) Unsent() bool { return w.DryRun && w.Manifests.Recorded && w.Manifests.sameText() }
 
 func (m Manifests) sameText() bool { return bytes.Equal(m.manifest.Document(), m.base.Document()) }
 

@@ -112,7 +112,7 @@ func (s *search) isDropped(n *fieldtree.Node, c *ContestedField) bool {
 		return false
 	}
 	c.Declared, c.Removed = s.declared(n, c.Path), len(c.Incoming) == 0
-	if unsent := c.Removed && (!w.Manifests.Recorded || w.DryRun && w.Manifests.sameText()); unsent {
+	if c.Removed && (!w.Manifests.Recorded || w.Unsent()) {
 		c.Declared.Manifest = Lacks // Helm 3 and kubectl diff record no manifest
 	}
 	return c.Declared.Manifest == Lacks && (c.Removed || c.Declared.Base != Lacks || s.droppedParent(n) != nil)

@@ -15,8 +15,8 @@ type managedField struct {
 	// rules are those that assign the field, in their order.
 	rules []*Rule
 	// isApplied reports whether the field has the value that a manifest has set last: the manifest then owns it rather than an imperative
-	// manager. isOther reports that it is known not to have this value.
-	isApplied, isOther bool
+	// manager. isUnapplied reports whether it is known not to have this value.
+	isApplied, isUnapplied bool
 }
 
 // ownerOf returns the owner of a field, and its entry, the zero Entry if it has none. A scaler that references the object goes before
@@ -38,7 +38,7 @@ func (c ObjectContext) ownerOf(f managedField) (owned FieldOwner, by Entry) {
 		}
 	}
 	anyWriter := slices.IndexFunc(f.rules, (*Rule).AnyWriter)
-	if f.isOther && anyWriter >= 0 && owned.Kind < Controller {
+	if f.isUnapplied && anyWriter >= 0 && owned.Kind < Controller {
 		return FieldOwner{Kind: Controller, Rule: f.rules[anyWriter].Name}, by
 	}
 	return owned, by

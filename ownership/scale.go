@@ -97,9 +97,9 @@ func (s scaleFacts) owner(applied appliedValues, base []byte) FieldOwner {
 		// A write of 0 through /scale leaves no entry, and neither do later ones.
 		return FieldOwner{Kind: Controller, Rule: rules[0].Name}
 	}
-	isApplied, isOther := applied.status(f.Path, f.Live, isBase)
+	isApplied, isUnapplied := applied.status(f.Path, f.Live, isBase)
 	owner, _ := w.ownerOf(managedField{
-		path: f.Path, entries: managers, without: f.Declared.ownerWithoutEntry(), rules: rules, isApplied: isApplied, isOther: isOther,
+		path: f.Path, entries: managers, without: f.Declared.ownerWithoutEntry(), rules: rules, isApplied: isApplied, isUnapplied: isUnapplied,
 	})
 	return owner
 }
