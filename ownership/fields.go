@@ -37,7 +37,7 @@ type Fields []Field
 
 // ObjectContext has the facts about the owners of an object's fields that the live object does not record.
 type ObjectContext struct {
-	// Managers are those for the object's kind and its rules (Managers.For, Managers.WithControlled).
+	// Managers are those for the object's kind and its rules (Managers.WithRules).
 	Managers Managers
 	// Autoscaler names the autoscaler that targets the object, as "HorizontalPodAutoscaler/web"; empty if none does.
 	Autoscaler string

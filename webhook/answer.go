@@ -19,7 +19,7 @@ type outcome struct {
 	secret bool // whether the values of fields must not appear in any text
 	// decided are the decisions; without operations in mode warn.
 	decided merge.Outcome
-	// notes are warnings about the annotations of the namespace or the object, and about stale cluster state.
+	// notes are the warnings that are not about a field.
 	notes []string
 }
 

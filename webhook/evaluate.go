@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/merge"
@@ -39,7 +40,7 @@ func (h *Handler) evaluate(r *review) (out outcome, err error) {
 	if skipped := out.decided.Skipped; skipped != nil {
 		out.notes = append(out.notes, warningOf(protocol.Skipped, reasonOf(skipped).text, ": only replicas were checked"))
 	}
-	out.secret = r.write.Kind.GroupKind() == schema.GroupKind{Kind: "Secret"}
+	out.secret = r.write.Kind.GroupKind() == apitypes.SecretKind
 	out.decided.Operations = slices.Concat(unguard, out.decided.Operations)
 	if out.mode != optin.Enforce {
 		out.decided.Operations = nil

@@ -22,7 +22,7 @@ import (
 type Settings struct {
 	Managers ownership.Managers
 	Rules    ownership.Rules
-	// Version is the response to kubectl handoff doctor.
+	// Version is that of the program and of its configuration, for kubectl handoff doctor.
 	Version string
 }
 
@@ -34,7 +34,7 @@ type Handler struct {
 	Settings func() Settings
 	Metrics  *Metrics
 	Log      logr.Logger
-	// Events records an Event on the object for each decision; if nil, no Events are recorded.
+	// Events records Events on the object about the decisions, except those that only warn; if nil, no Events are recorded.
 	Events events.EventRecorder
 	// GuardMissing reports whether no guard is installed. If it is nil, or does not know, the guard may be installed.
 	GuardMissing func() bool
