@@ -38,14 +38,12 @@ func (d *diagnosis) checkConfiguration(context.Context) {
 }
 
 // unmatched returns the resources that can be scaled and that the rules of an entry for objects in namespaces do not match.
-func (d *diagnosis) unmatched(entry *registration.MutatingWebhook) []string {
-	names := sets.New[string]()
-	for _, r := range d.resources {
-		resource := schema.GroupResource{Group: r.Group, Resource: strings.TrimSuffix(r.Name, "/scale")}
-		isScale := resource.Resource != r.Name && r.Namespaced
-		if isScale && installation.Reviews(entry, schema.GroupResource{}, true) && !installation.Reviews(entry, resource, true) {
-			names.Insert(resource.String())
+func (d *diagnosis) unmatched(entry *registration.MutatingWebhook) (names []string) {
+	for _, r := range d.served.Resources {
+		if r.Scales && r.Namespaced && installation.Reviews(entry, schema.GroupResource{}, true) &&
+			!installation.Reviews(entry, r.Name.GroupResource(), true) {
+			names = append(names, r.String())
 		}
 	}
-	return sets.List(names)
+	return names
 }

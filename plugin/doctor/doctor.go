@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ownership-handoff/handoff/plugin/installation"
+	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // Options configure a run.
@@ -34,9 +35,9 @@ type diagnosis struct {
 	options Options
 	check   *Check // the current one
 
-	in        *installation.Installation
-	config    *rest.Config
-	resources []metav1.APIResource // those that the API server serves, nil if they cannot be read
+	in     *installation.Installation
+	config *rest.Config
+	served source.Served
 	// configuration is the first one that calls handoff, an empty one if there is none, service the Service that it names, and
 	// deployment the Deployment of the pods, each nil if it is unknown. namespace is theirs.
 	configuration registration.MutatingWebhookConfiguration

@@ -6,14 +6,15 @@ import (
 
 	registration "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/manifests"
 )
 
 // checkGuard checks that the guard is whole, in effect and of this version, if it is installed. It is optional.
 func (d *diagnosis) checkGuard(ctx context.Context) {
-	resource := resourceOf[registration.MutatingAdmissionPolicy](d)
-	if len(d.versionsOf(resource.GroupResource())) == 0 {
+	served := d.served.Of(schema.GroupKind{Group: registration.GroupName, Kind: "MutatingAdmissionPolicy"})
+	if served == nil {
 		d.check.skip("the API server has no MutatingAdmissionPolicies")
 		return
 	}
@@ -21,7 +22,7 @@ func (d *diagnosis) checkGuard(ctx context.Context) {
 	if err != nil {
 		d.check.gap("%v", err)
 	}
-	install := "kubectl apply -k manifests/guard, or guard-" + resource.Version + " if it exists, or helm upgrade with guard.enabled"
+	install := "kubectl apply -k manifests/guard, or guard-" + served.Name.Version + " if it exists, or helm upgrade with guard.enabled"
 	var missing []string
 	for _, of := range shipped { // the bindings have the same names
 		policy, noPolicy := get[registration.MutatingAdmissionPolicy](ctx, d, "", of.Name)

@@ -108,11 +108,9 @@ func (d *diagnosis) ofScalers(ctx context.Context) (all []authorizationv1.Resour
 		d.check.gap("reading the configuration of the webhook, which names the kinds of scalers: %v", err)
 	}
 	for _, scaler := range configured.Scalers {
-		for _, r := range d.resources {
-			if r.Group == scaler.Group && r.Kind == scaler.Kind && !strings.Contains(r.Name, "/") {
-				for _, verb := range []string{"list", "watch"} {
-					all = append(all, authorizationv1.ResourceAttributes{Group: r.Group, Resource: r.Name, Verb: verb})
-				}
+		if r := d.served.Of(schema.GroupKind{Group: scaler.Group, Kind: scaler.Kind}); r != nil {
+			for _, verb := range []string{"list", "watch"} {
+				all = append(all, authorizationv1.ResourceAttributes{Group: r.Name.Group, Resource: r.Name.Resource, Verb: verb})
 			}
 		}
 	}

@@ -30,12 +30,12 @@ func list[T any](ctx context.Context, d *diagnosis, namespace, selector string) 
 	return all, err == nil
 }
 
-// resourceOf returns the resource of a type of Kubernetes, in the first version that the API server serves.
+// resourceOf returns the resource of a type of Kubernetes, in the version that the API server prefers.
 func resourceOf[T any](d *diagnosis) schema.GroupVersionResource {
 	kinds, _, _ := scheme.Scheme.ObjectKinds(any(new(T)).(runtime.Object)) //nolint:forcetypeassert // of the scheme
-	resource, _ := meta.UnsafeGuessKindToResource(kinds[0])
-	if versions := d.versionsOf(resource.GroupResource()); len(versions) > 0 {
-		resource.Version = versions[0]
+	if served := d.served.Of(kinds[0].GroupKind()); served != nil {
+		return served.Name
 	}
+	resource, _ := meta.UnsafeGuessKindToResource(kinds[0])
 	return resource
 }

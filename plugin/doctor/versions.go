@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
-	"k8s.io/client-go/discovery"
+
+	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // minKubernetes is the first version with matchConditions in their stable form.
@@ -15,16 +15,9 @@ const minKubernetes = "1.30"
 // checkAPIServer checks the version of the API server, and reads which resources it serves. The resources of an aggregated API whose
 // server is unavailable are missing.
 func (d *diagnosis) checkAPIServer(context.Context) {
-	_, lists, err := d.in.Discovery.ServerGroupsAndResources()
-	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
+	var err error
+	if d.served, err = source.Discover(d.in.Discovery); err != nil {
 		d.check.gap("%v", err)
-	}
-	for _, list := range lists {
-		gv, _ := schema.ParseGroupVersion(list.GroupVersion) // the API server's own
-		for _, r := range list.APIResources {
-			r.Group, r.Version = gv.Group, gv.Version
-			d.resources = append(d.resources, r)
-		}
 	}
 	var running *version.Version
 	server, err := d.in.Discovery.ServerVersion()
@@ -38,16 +31,6 @@ func (d *diagnosis) checkAPIServer(context.Context) {
 	case running.LessThan(version.MustParseGeneric(minKubernetes)):
 		d.check.found("the API server", d.check.Detail+" is older than "+minKubernetes+", which handoff requires", "upgrade the cluster")
 	}
-}
-
-// versionsOf returns the versions in which the API server serves a resource, in the order of discovery.
-func (d *diagnosis) versionsOf(resource schema.GroupResource) (versions []string) {
-	for _, r := range d.resources {
-		if r.Group == resource.Group && r.Name == resource.Resource {
-			versions = append(versions, r.Version)
-		}
-	}
-	return versions
 }
 
 // checkVersions shows the versions of the plugin and of the webhook.

@@ -8,11 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/tools/pager"
 
 	"github.com/ownership-handoff/handoff/internal/optin"
+	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 var (
@@ -54,28 +53,22 @@ func Get[T any](ctx context.Context, in *Installation, resource schema.GroupVers
 		if err != nil {
 			return nil, err
 		}
-		return converted[T](o), nil
+		return source.Convert[T](o)
 	})
 }
 
 // List reads the objects of the cluster that a label selector selects into a type of Kubernetes, in pages.
 func List[T any](ctx context.Context, in *Installation, resource schema.GroupVersionResource, namespace, selector string) ([]T, error) {
 	return once(in, request{resource: resource, namespace: namespace, selector: selector}, func() (all []T, err error) {
-		pages := pager.New(func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			return in.objects.Resource(resource).Namespace(namespace).List(ctx, o)
-		})
-		err = pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector}, func(item runtime.Object) error {
-			all = append(all, *converted[T](item.(*unstructured.Unstructured))) //nolint:forcetypeassert // of the dynamic client
-			return nil
+		err = source.List(ctx, in.objects.Resource(resource).Namespace(namespace), selector, func(o *unstructured.Unstructured) error {
+			one, err := source.Convert[T](o)
+			if err == nil {
+				all = append(all, *one)
+			}
+			return err
 		})
 		return all, err
 	})
-}
-
-func converted[T any](o *unstructured.Unstructured) *T {
-	to := new(T)
-	_ = runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, to) // the API server has sent a valid object
-	return to
 }
 
 // Namespace reads a namespace.
@@ -94,7 +87,8 @@ func (in *Installation) Namespaces(ctx context.Context, selector string) ([]core
 
 // SetNamespace sets a namespace, as it is after a write.
 func (in *Installation) SetNamespace(o *unstructured.Unstructured) {
-	in.read[request{resource: namespaces, name: o.GetName()}] = response{content: converted[corev1.Namespace](o)}
+	namespace, err := source.Convert[corev1.Namespace](o)
+	in.read[request{resource: namespaces, name: o.GetName()}] = response{namespace, err}
 }
 
 // AddNamespace adds a namespace of files. Its label follows its annotation, as the webhook sees to.

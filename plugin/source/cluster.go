@@ -10,7 +10,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -30,10 +29,7 @@ import (
 type cluster struct {
 	getter  genericclioptions.RESTClientGetter
 	objects dynamic.Interface
-	// served are all kinds, each in its preferred version, sorted by name; nil until they are needed. Silent are the groups without
-	// discovery information, because their aggregated API server is down.
-	served []resourceKind
-	silent map[string]bool
+	served  Served
 }
 
 func newCluster(getter genericclioptions.RESTClientGetter) (*cluster, error) {
@@ -43,8 +39,25 @@ func newCluster(getter genericclioptions.RESTClientGetter) (*cluster, error) {
 	}
 	restConfig = rest.CopyConfig(restConfig)
 	restConfig.WarningHandlerWithContext = warningHandler{restConfig.WarningHandler}
-	objects, err := dynamic.NewForConfig(restConfig)
-	return &cluster{getter: getter, objects: objects}, err
+	c := &cluster{getter: getter}
+	if c.objects, err = dynamic.NewForConfig(restConfig); err != nil {
+		return nil, err
+	}
+	client, err := getter.ToDiscoveryClient()
+	if err != nil {
+		return nil, err
+	}
+	client.Invalidate() // kubectl's cache can be six hours old, and so lack a new CustomResourceDefinition
+	c.served, err = Discover(client)
+	return c, err
+}
+
+// kind returns the resource of a kind, nil if the API server does not serve it or, then with a gap, if that is unknown.
+func (c *cluster) kind(of schema.GroupKind) (served *Resource, gap string) {
+	if served = c.served.Of(of); served == nil && c.served.Silent[of.Group] {
+		gap = noResponse
+	}
+	return served, gap
 }
 
 func (c *cluster) chosen(r Reader, names []string, namespace string) (objects []*unstructured.Unstructured, gaps []string, err error) {
@@ -67,14 +80,28 @@ func (c *cluster) chosen(r Reader, names []string, namespace string) (objects []
 func (c *cluster) list(
 	ctx context.Context, kind schema.GroupKind, namespace string, selector labels.Selector, visit visitObject,
 ) (complete bool, why string, err error) {
-	served, gap, err := c.kind(kind)
+	served, gap := c.kind(kind)
 	if served == nil {
-		return err == nil && gap == "", gap, err
+		return gap == "", gap, nil
 	}
-	if !served.namespaced {
+	if !served.Namespaced {
 		namespace = ""
 	}
-	client := c.objects.Resource(served.resource).Namespace(namespace)
+	err = List(ctx, c.objects.Resource(served.Name).Namespace(namespace), selector.String(), func(o *unstructured.Unstructured) error {
+		o.SetGroupVersionKind(served.Kind) // which lists need not contain
+		return visit(o)
+	})
+	switch {
+	case apierrors.IsForbidden(err):
+		return false, fmt.Sprintf("; ask for permission to list %s %s", served, where(namespace)), nil
+	case err != nil && !apierrors.IsNotFound(err): // the kind was deleted a moment ago
+		return false, "", Advise(err, namespace)
+	}
+	return true, "", nil
+}
+
+// List calls visit for the objects that a label selector selects, page by page.
+func List(ctx context.Context, client dynamic.ResourceInterface, selector string, visit func(*unstructured.Unstructured) error) error {
 	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 		page, err := client.List(ctx, options)
 		var expired apierrors.APIStatus
@@ -87,18 +114,18 @@ func (c *cluster) list(
 		return page, err
 	})
 	pages.PageBufferSize = 0
-	err = pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector.String()}, func(o runtime.Object) error {
-		item := o.(*unstructured.Unstructured) //nolint:forcetypeassert // of the dynamic client
-		item.SetGroupVersionKind(served.gvk)   // which lists need not contain
-		return visit(item)
+	return pages.EachListItem(ctx, metav1.ListOptions{LabelSelector: selector}, func(o runtime.Object) error {
+		return visit(o.(*unstructured.Unstructured)) //nolint:forcetypeassert // of the dynamic client
 	})
-	switch {
-	case apierrors.IsForbidden(err):
-		return false, fmt.Sprintf("; ask for permission to list %s %s", served, where(namespace)), nil
-	case err != nil && !apierrors.IsNotFound(err): // the kind was deleted a moment ago
-		return false, "", Advise(err, namespace)
+}
+
+// Convert returns an object as a type of Kubernetes.
+func Convert[T any](o *unstructured.Unstructured) (*T, error) {
+	to := new(T)
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, to); err != nil {
+		return nil, fmt.Errorf("%s: %w", IdentityOf(o), err)
 	}
-	return true, "", nil
+	return to, nil
 }
 
 // where returns the namespace of a permission to ask for.
@@ -119,32 +146,28 @@ func Client(getter genericclioptions.RESTClientGetter, id Identity) (dynamic.Res
 	return client, err
 }
 
-// client returns the client for an object. A NoMatchError says that the API server does not serve its kind.
+var errNotServed = errors.New("not served")
+
+// client returns the client for an object. The error is errNotServed if the API server does not serve its kind.
 func (c *cluster) client(id Identity, namespace string) (client dynamic.ResourceInterface, namespaced bool, err error) {
-	mapper, err := c.getter.ToRESTMapper()
-	if err != nil {
-		return nil, false, Advise(err, namespace)
-	}
-	mapping, err := mapper.RESTMapping(id.Kind.GroupKind(), id.Kind.Version)
+	served, gap := c.kind(id.Kind.GroupKind())
 	switch {
-	case meta.IsNoMatchError(err):
-		if _, gap, err := c.kind(id.Kind.GroupKind()); err == nil && gap != "" {
-			return nil, false, errors.New("unknown whether it exists" + gap)
-		}
+	case gap != "":
+		return nil, false, errors.New("unknown whether it exists" + gap)
+	case served == nil || !slices.Contains(served.Versions, id.Kind.Version):
 		return nil, false, wrapped{fmt.Sprintf("the API server does not serve kind %s in version %s; create its "+
-			"CustomResourceDefinition first, or see kubectl api-resources", id.Kind.Kind, id.Kind.GroupVersion()), err}
-	case err != nil:
-		return nil, false, Advise(err, namespace)
-	case mapping.Scope.Name() != meta.RESTScopeNameNamespace:
-		return c.objects.Resource(mapping.Resource), false, nil
-	default:
-		return c.objects.Resource(mapping.Resource).Namespace(cmp.Or(id.Namespace, namespace)), true, nil
+			"CustomResourceDefinition first, or see kubectl api-resources", id.Kind.Kind, id.Kind.GroupVersion()), errNotServed}
 	}
+	resources := c.objects.Resource(served.Name.GroupResource().WithVersion(id.Kind.Version))
+	if !served.Namespaced {
+		return resources, false, nil
+	}
+	return resources.Namespace(cmp.Or(id.Namespace, namespace)), true, nil
 }
 
 func (c *cluster) get(ctx context.Context, id Identity, namespace string) (*unstructured.Unstructured, error) {
 	client, _, err := c.client(id, namespace)
-	if meta.IsNoMatchError(err) {
+	if errors.Is(err, errNotServed) {
 		return nil, nil //nolint:nilnil // no object and no error
 	}
 	if err != nil {
@@ -165,9 +188,9 @@ func (c *cluster) get(ctx context.Context, id Identity, namespace string) (*unst
 func (c *cluster) definition(
 	ctx context.Context, kind schema.GroupKind,
 ) (crd *apiextensionsv1.CustomResourceDefinition, gap string, err error) {
-	served, gap, err := c.kind(kind)
-	if served == nil || !served.scales {
-		return nil, gap, err
+	served, gap := c.kind(kind)
+	if served == nil || !served.Scales {
+		return nil, gap, nil
 	}
 	resources := apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
 	found, err := c.objects.Resource(resources).Get(ctx, served.String(), metav1.GetOptions{})
@@ -179,20 +202,17 @@ func (c *cluster) definition(
 	case err != nil:
 		return nil, "", Advise(err, "")
 	}
-	crd, err = convert[apiextensionsv1.CustomResourceDefinition](found)
+	crd, err = Convert[apiextensionsv1.CustomResourceDefinition](found)
 	return crd, "", err
 }
 
 // surveyed returns by default all kinds with a scale subresource.
-func (c *cluster) surveyed(types []string) (kinds []resourceKind, gaps []string, err error) {
-	if err := c.discover(); err != nil {
-		return nil, nil, err
-	}
-	for group := range c.silent {
+func (c *cluster) surveyed(types []string) (kinds []*Resource, gaps []string, err error) {
+	for group := range c.served.Silent {
 		gaps = append(gaps, "unknown resources in API group "+group+noResponse)
 	}
-	for _, kind := range c.served {
-		if kind.scales && kind.list && (len(types) == 0 || slices.Contains(types, Scalable)) {
+	for _, kind := range c.served.Resources {
+		if kind.Scales && kind.Lists && (len(types) == 0 || slices.Contains(types, Scalable)) {
 			kinds = append(kinds, kind)
 		}
 	}
@@ -204,14 +224,11 @@ func (c *cluster) surveyed(types []string) (kinds []resourceKind, gaps []string,
 		if err != nil {
 			return nil, nil, Advise(err, "")
 		}
-		kind, _, err := c.kind(mapping.GroupVersionKind.GroupKind())
-		switch {
-		case err != nil:
-			return nil, nil, err
-		case kind == nil || !kind.list:
+		switch kind := c.served.Of(mapping.GroupVersionKind.GroupKind()); {
+		case kind == nil || !kind.Lists:
 			return nil, nil, fmt.Errorf("%s cannot be listed; use other types", word)
-		case !slices.Contains(kinds, *kind):
-			kinds = append(kinds, *kind)
+		case !slices.Contains(kinds, kind):
+			kinds = append(kinds, kind)
 		}
 	}
 	return kinds, gaps, nil

@@ -12,7 +12,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/resource"
 
@@ -42,15 +41,6 @@ func unstructuredOf(infos []*resource.Info) []*unstructured.Unstructured {
 		objects[i] = info.Object.(*unstructured.Unstructured) //nolint:forcetypeassert // of the builder
 	}
 	return objects
-}
-
-// convert returns an object as a type of Kubernetes.
-func convert[T any](o *unstructured.Unstructured) (*T, error) {
-	to := new(T)
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, to); err != nil {
-		return nil, fmt.Errorf("%s %s: %w", o.GetKind(), o.GetName(), err)
-	}
-	return to, nil
 }
 
 // isType reports whether a word is the singular or plural name of a kind, with or without its group.
@@ -141,7 +131,7 @@ func (f *files) definition(
 	_ context.Context, kind schema.GroupKind,
 ) (crd *apiextensionsv1.CustomResourceDefinition, gap string, err error) {
 	for _, o := range f.of(crdKind()) {
-		crd, err = convert[apiextensionsv1.CustomResourceDefinition](o)
+		crd, err = Convert[apiextensionsv1.CustomResourceDefinition](o)
 		if err != nil || crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind {
 			return crd, "", err
 		}
@@ -157,7 +147,7 @@ func crdKind() schema.GroupKind {
 }
 
 // surveyed returns all kinds but those that only provide facts about others.
-func (f *files) surveyed(types []string) (kinds []resourceKind, gaps []string, err error) {
+func (f *files) surveyed(types []string) (kinds []*Resource, gaps []string, err error) {
 	switch {
 	case len(f.objects) == 0:
 		return nil, nil, errEmpty
@@ -172,7 +162,7 @@ func (f *files) surveyed(types []string) (kinds []resourceKind, gaps []string, e
 		kind := o.GroupVersionKind()
 		if !known[kind.GroupKind()] {
 			known[kind.GroupKind()] = true
-			kinds = append(kinds, resourceKind{gvk: kind, scales: scale.Known(kind.Group, kind.Kind) != nil || !builtin(kind.Group)})
+			kinds = append(kinds, &Resource{Kind: kind, Scales: scale.Known(kind.Group, kind.Kind) != nil || !builtin(kind.Group)})
 		}
 	}
 	return kinds, nil, nil

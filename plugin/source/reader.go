@@ -45,7 +45,7 @@ type origin interface {
 	definition(ctx context.Context, kind schema.GroupKind) (crd *apiextensionsv1.CustomResourceDefinition, gap string, err error)
 	// surveyed returns the kinds of the given types or, without any, all that can be scaled or, in files, all. The gaps are about kinds
 	// that are unknown.
-	surveyed(types []string) (kinds []resourceKind, gaps []string, err error)
+	surveyed(types []string) (kinds []*Resource, gaps []string, err error)
 }
 
 type visitObject func(o *unstructured.Unstructured) error

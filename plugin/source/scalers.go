@@ -57,7 +57,7 @@ func autoscalerOf(o *unstructured.Unstructured, kind scale.Kind, rank int) (*Aut
 	if kind.GroupKind != hpaKind() {
 		a.Reference, ok, problem = kind.ReferenceOf(o.Object, a.Name, rank)
 	} else {
-		hpa, err := convert[autoscalingv2.HorizontalPodAutoscaler](o) // the versions agree in the fields that are read
+		hpa, err := Convert[autoscalingv2.HorizontalPodAutoscaler](o) // the versions agree in the fields that are read
 		if err != nil {
 			return nil, err
 		}

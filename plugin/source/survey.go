@@ -30,7 +30,7 @@ type Survey struct {
 	live     *Live
 	types    []string
 	selector labels.Selector
-	kinds    []resourceKind
+	kinds    []*Resource
 	scalers  *scalers
 	whole    map[schema.GroupKind]bool // kinds of which all objects have been read
 	seen     map[Identity]bool         // the kinds that namespaces have objects of
@@ -81,7 +81,7 @@ func (s *Survey) gap(text string) {
 // chooseScalers selects scalers by their labels and by the types of themselves or their targets, and ReplicaSets if scalers target any.
 func (s *Survey) chooseScalers(ctx context.Context) error {
 	isNamed := func(kind schema.GroupKind) bool {
-		return slices.ContainsFunc(s.kinds, func(k resourceKind) bool { return k.gvk.GroupKind() == kind })
+		return slices.ContainsFunc(s.kinds, func(k *Resource) bool { return k.Kind.GroupKind() == kind })
 	}
 	s.Autoscalers = s.scalers.all
 	for _, a := range s.Autoscalers {
@@ -95,14 +95,14 @@ func (s *Survey) chooseScalers(ctx context.Context) error {
 			a.NotScalable = field.path == nil && field.gap == ""
 		}
 	}
-	if slices.ContainsFunc(s.kinds, func(k resourceKind) bool { return k.scales }) {
+	if slices.ContainsFunc(s.kinds, func(k *Resource) bool { return k.Scales }) {
 		for _, gap := range s.scalers.unread {
 			s.gap(gap)
 		}
 	}
 	isReference := func(a *Autoscaler) bool { return a.Chosen && a.Reference.Target == replicaSet() }
-	s.kinds = slices.DeleteFunc(s.kinds, func(k resourceKind) bool {
-		return len(s.types) == 0 && k.gvk.GroupKind() == replicaSet() && !slices.ContainsFunc(s.Autoscalers, isReference)
+	s.kinds = slices.DeleteFunc(s.kinds, func(k *Resource) bool {
+		return len(s.types) == 0 && k.Kind.GroupKind() == replicaSet() && !slices.ContainsFunc(s.Autoscalers, isReference)
 	})
 	return nil
 }
@@ -113,7 +113,7 @@ func (s *Survey) Each(ctx context.Context, visit Visit) error {
 	var first error
 	for _, kind := range s.kinds {
 		visited := false
-		complete, why, err := s.live.from.list(ctx, kind.gvk.GroupKind(), s.Namespace, s.selector, func(o *unstructured.Unstructured) error {
+		complete, why, err := s.live.from.list(ctx, kind.Kind.GroupKind(), s.Namespace, s.selector, func(o *unstructured.Unstructured) error {
 			visited = true
 			return s.visit(ctx, o, visit)
 		})
@@ -125,7 +125,7 @@ func (s *Survey) Each(ctx context.Context, visit Visit) error {
 		case !complete:
 			err = fmt.Errorf("%s: incomplete list%s", kind, why)
 		default:
-			s.whole[kind.gvk.GroupKind()] = s.selector.Empty()
+			s.whole[kind.Kind.GroupKind()] = s.selector.Empty()
 		}
 		if err != nil {
 			s.gap(err.Error())

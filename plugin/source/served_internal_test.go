@@ -1,22 +1,40 @@
 package source
 
 import (
+	"slices"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery/fake"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
+	clientgotesting "k8s.io/client-go/testing"
 )
 
 // discovered returns what discovery says about a kind Widget: v1 has no scale subresource, and v2 may have one.
-func discovered(v2 ...metav1.APIResource) []resourceKind {
+func discovered(t *testing.T, v2 ...metav1.APIResource) Served {
+	t.Helper()
 	widgets := metav1.APIResource{Name: "widgets", Kind: "Widget", Namespaced: true, Verbs: metav1.Verbs{"list"}}
-	return kindsOf([]*metav1.APIResourceList{
+	served, err := Discover(shuffled{&fake.FakeDiscovery{Fake: &clientgotesting.Fake{Resources: []*metav1.APIResourceList{
 		{GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{widgets}},
 		{GroupVersion: "example.com/v2", APIResources: append([]metav1.APIResource{widgets}, v2...)},
-	})
+	}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return served
+}
+
+// shuffled is a discovery whose lists are not in the order of the groups and versions, as with aggregated discovery.
+type shuffled struct{ *fake.FakeDiscovery }
+
+// ServerGroupsAndResources implements discovery.DiscoveryInterface.
+func (s shuffled) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
+	groups, lists, err := s.FakeDiscovery.ServerGroupsAndResources()
+	slices.Reverse(lists)
+	return groups, lists, err
 }
 
 func TestTheScaleFieldOfAVersionWithoutAScaleSubresource(t *testing.T) {
@@ -33,12 +51,12 @@ func TestTheScaleFieldOfAVersionWithoutAScaleSubresource(t *testing.T) {
 		t.Fatal(err)
 	}
 	for sentence, c := range map[string]struct {
-		served   []resourceKind
+		served   Served
 		want     string
 		requests int
 	}{
-		"declared by another version": {discovered(metav1.APIResource{Name: "widgets/scale", Kind: "Scale"}), ".spec.size", 1},
-		"declared by none":            {discovered(), "", 0},
+		"declared by another version": {discovered(t, metav1.APIResource{Name: "widgets/scale", Kind: "Scale"}), ".spec.size", 1},
+		"declared by none":            {discovered(t), "", 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			objects := dynamicfake.NewSimpleDynamicClient(scheme, crd)
@@ -55,7 +73,7 @@ func TestTheScaleFieldOfAVersionWithoutAScaleSubresource(t *testing.T) {
 			if got := len(objects.Actions()); got != c.requests {
 				t.Errorf("want %d requests, because reading the CustomResourceDefinition requires a permission, got %d", c.requests, got)
 			}
-			if served, _, err := cluster.kind(kind.GroupKind()); err != nil || served.gvk != kind {
+			if served, _ := cluster.kind(kind.GroupKind()); served.Kind != kind {
 				t.Errorf("want the preferred version %s, got %+v", kind, served)
 			}
 		})
