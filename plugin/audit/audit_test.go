@@ -93,9 +93,13 @@ func reportOf(t *testing.T, objects ...string) *audit.Report {
 	if err := os.WriteFile(file, []byte(list), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	survey, err := source.Reader{
+	reader, err := source.Reader{
 		Cluster: genericclioptions.NewConfigFlags(false), Configuration: config.Default(), Files: resource.FilenameOptions{Filenames: []string{file}},
-	}.Survey(t.Context())
+	}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	survey, err := reader.Survey(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

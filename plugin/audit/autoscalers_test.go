@@ -13,7 +13,7 @@ func TestAutoscalerRisks(t *testing.T) {
 	const (
 		failed = `{"type":"AbleToScale","status":"False","reason":"FailedGetScale","lastTransitionTime":"2026-01-02T03:04:05Z"}`
 		able   = `{"type":"AbleToScale","status":"True","reason":"ReadyForNewScale"}`
-		crd    = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"x","managedFields":[{"manager":"x"}]},
+		crd    = `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"gadgets.example.com","managedFields":[{"manager":"x"}]},
 			"spec":{"group":"example.com","names":{"kind":"Gadget"},"versions":[{"name":"v1"}]}}`
 	)
 	web := object{spec: `{"replicas":7}`, entries: []string{scaled}}.text()

@@ -100,34 +100,33 @@ func typesOf(args []string) []string {
 	return strings.FieldsFunc(strings.Join(args, ","), func(r rune) bool { return r == ',' })
 }
 
-// objects returns a reader of the objects that the options select, with the configuration of --config or of the installation, which is
-// that of the manifests for objects in files. If the configuration is unknown, that is a gap.
-func (s *shared) objects(ctx context.Context) (r source.Reader, in *installation.Installation, err error) {
-	r = source.Reader{
+// objects opens the objects that the options select, with the configuration of --config or of the installation, which is that of the
+// manifests for objects in files. If the configuration is unknown, that is a gap.
+func (s *shared) objects(ctx context.Context) (opened *source.Reader, in *installation.Installation, err error) {
+	r := source.Reader{
 		Cluster: s.cluster, In: s.env.IOStreams.In, Files: s.files, Configuration: config.Default(), Selector: s.selector,
 		AllNamespaces: s.allNamespaces,
 	}
 	if slices.Contains(s.manifests.Filenames, "-") && slices.Contains(s.files.Filenames, "-") {
-		return r, nil, errors.New("manifests and live objects cannot both come from standard input; name a file for one of them")
+		return nil, nil, errors.New("manifests and live objects cannot both come from standard input; name a file for one of them")
 	}
 	if s.config != "" {
 		if r.Configuration, err = config.Read(s.config); err != nil {
-			return r, nil, err
+			return nil, nil, err
 		}
 	}
 	if r.Offline() {
 		in, err = installation.InFiles()
-		return r, in, err
+	} else if in, err = s.installation(ctx); err == nil && s.config == "" {
+		var namespace string
+		if namespace, err = s.namespace(); err == nil {
+			r.Configuration, s.gaps = in.Configured(ctx, namespace)
+		}
 	}
-	in, err = s.installation(ctx)
-	if err != nil || s.config != "" {
-		return r, in, err
-	}
-	namespace, err := s.namespace()
 	if err == nil {
-		r.Configuration, s.gaps = in.Configured(ctx, namespace)
+		opened, err = r.Open()
 	}
-	return r, in, err
+	return opened, in, err
 }
 
 // namespace returns the namespace of -n or of the context.

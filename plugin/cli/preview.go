@@ -69,10 +69,7 @@ func (s *shared) preview(c *cobra.Command, options preview.Options) error {
 	if err != nil {
 		return err
 	}
-	if options.Live, err = reader.Live(); err != nil {
-		return err
-	}
-	options.Installation, options.Configured = in, s.config != ""
+	options.Reader, options.Installation, options.Configured = reader, in, s.config != ""
 	var previews []preview.Preview
 	for _, manifest := range manifests {
 		one, err := preview.Of(c.Context(), manifest, options)

@@ -60,14 +60,8 @@ func (s *shared) strip(ctx context.Context, ignoreErrors, quiet bool) error {
 	if err != nil {
 		return err
 	}
-	stripper := strip.Stripper{IgnoreErrors: ignoreErrors}
 	reader, _, unread := s.objects(ctx)
-	if unread == nil {
-		var live *source.Live
-		if live, unread = reader.Live(); unread == nil {
-			stripper.Read = live.Read
-		}
-	}
+	stripper := strip.Stripper{Read: reader.Get, IgnoreErrors: ignoreErrors}
 	switch {
 	case unread == nil:
 	case ignoreErrors && source.IsUnreachable(unread): // for each object

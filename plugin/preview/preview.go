@@ -25,9 +25,9 @@ type Options struct {
 	FieldManager string
 	// Validate is how to handle unknown fields: Strict, Warn or Ignore.
 	Validate string
-	// Live reads the live objects, with a configuration. Configured reports whether the user has given it: where handoff is not on, it
+	// Reader reads the live objects, with a configuration. Configured reports whether the user has given it: where handoff is not on, it
 	// decides what handoff would keep. Otherwise the configuration of the cluster's webhook does.
-	Live       *source.Live
+	Reader     *source.Reader
 	Configured bool
 	// Installation reports in which mode handoff reviews an object.
 	Installation *installation.Installation
@@ -88,7 +88,7 @@ type trial struct {
 // Of previews the apply of a manifest. The error starts with the name of the object; in most cases it is the API server's reason
 // for rejecting the apply.
 func Of(ctx context.Context, manifest *unstructured.Unstructured, o Options) (Preview, error) {
-	a, err := o.Live.Application(ctx, manifest)
+	a, err := o.Reader.Application(ctx, manifest)
 	t := &trial{application: a, options: o, preview: Preview{
 		Object: a.Subject.Identity, Creates: !a.Subject.Object.Present(),
 		Fields: []Field{}, Gaps: a.Subject.Gaps, subject: a.Subject,

@@ -39,9 +39,10 @@ type Report []*Rule
 // kinds that the rules name. If suggested is set, it returns the rules of the packs that the configuration lacks and that would keep
 // something. Owned is then the number of fields that a manifest sets or can set. The gaps say what could not be read.
 func Of(
-	ctx context.Context, reader source.Reader, in *installation.Installation, types []string, suggested bool,
+	ctx context.Context, reader *source.Reader, in *installation.Installation, types []string, suggested bool,
 ) (report Report, gaps []string, err error) {
-	c := &reader.Configuration
+	configured := *reader
+	c := &configured.Configuration
 	own := len(c.Rules)
 	for _, name := range config.Packs() {
 		if !suggested || slices.Contains(c.Packs, name) {
@@ -56,6 +57,9 @@ func Of(
 	for _, rule := range c.Rules {
 		rule.Edit = string(rule.Edits())
 		report = append(report, &Rule{Rule: rule})
+	}
+	if reader, err = configured.Open(); err != nil {
+		return nil, nil, err
 	}
 	gaps, err = report.read(ctx, reader, types, func(s source.Subject) error {
 		if suggested || reader.Offline() || in.Effect(ctx, installation.ObjectOf(s.Kind, s.Namespace, s.Object)).On() {
@@ -78,7 +82,7 @@ func Of(
 }
 
 // read calls add with each object that the rules are about. Errors of add are gaps.
-func (r Report) read(ctx context.Context, reader source.Reader, types []string, add func(source.Subject) error) (gaps []string, err error) {
+func (r Report) read(ctx context.Context, reader *source.Reader, types []string, add func(source.Subject) error) (gaps []string, err error) {
 	if len(types) == 0 && !reader.Offline() {
 		if types, err = r.types(reader); len(types) == 0 { // nothing to read
 			return nil, err
@@ -98,7 +102,7 @@ func (r Report) read(ctx context.Context, reader source.Reader, types []string, 
 }
 
 // types returns the types that the rules name and that the API server serves. A rule for any kind is about those that can be scaled.
-func (r Report) types(reader source.Reader) (types []string, err error) {
+func (r Report) types(reader *source.Reader) (types []string, err error) {
 	mapper, err := reader.Cluster.ToRESTMapper()
 	if err != nil {
 		return nil, err

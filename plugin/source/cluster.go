@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -52,7 +51,6 @@ func newCluster(getter genericclioptions.RESTClientGetter) (*cluster, error) {
 	return c, err
 }
 
-// kind returns the resource of a kind, nil if the API server does not serve it or, then with a gap, if that is unknown.
 func (c *cluster) kind(of schema.GroupKind) (served *Resource, gap string) {
 	if served = c.served.Of(of); served == nil && c.served.Silent[of.Group] {
 		gap = noResponse
@@ -60,18 +58,18 @@ func (c *cluster) kind(of schema.GroupKind) (served *Resource, gap string) {
 	return served, gap
 }
 
-func (c *cluster) chosen(r Reader, names []string, namespace string) (objects []*unstructured.Unstructured, gaps []string, err error) {
+func (c *cluster) chosen(r *Reader, names []string) (objects []*unstructured.Unstructured, gaps []string, err error) {
 	infos, err := resource.NewBuilder(c.getter).Unstructured().ContinueOnError().
-		NamespaceParam(namespace).DefaultNamespace().AllNamespaces(r.AllNamespaces).
+		NamespaceParam(r.namespace).DefaultNamespace().AllNamespaces(r.AllNamespaces).
 		LabelSelectorParam(r.Selector).ResourceTypeOrNameArgs(true, names...).
 		RequestChunksOf(500).Flatten().Do().Infos()
 	switch {
 	case err == nil:
 	case len(infos) == 0:
-		return nil, nil, Advise(err, namespace)
+		return nil, nil, Advise(err, r.namespace)
 	default:
 		for _, err := range utilerrors.Flatten(utilerrors.NewAggregate([]error{err})).Errors() {
-			gaps = append(gaps, Advise(err, namespace).Error())
+			gaps = append(gaps, Advise(err, r.namespace).Error())
 		}
 	}
 	return unstructuredOf(infos), gaps, nil
@@ -181,29 +179,6 @@ func (c *cluster) get(ctx context.Context, id Identity, namespace string) (*unst
 		return nil, id.Advise(err)
 	}
 	return live, nil
-}
-
-// definition reads a CustomResourceDefinition only if a version of the kind has a scale subresource: discovery shows that without any
-// permission.
-func (c *cluster) definition(
-	ctx context.Context, kind schema.GroupKind,
-) (crd *apiextensionsv1.CustomResourceDefinition, gap string, err error) {
-	served, gap := c.kind(kind)
-	if served == nil || !served.Scales {
-		return nil, gap, nil
-	}
-	resources := apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")
-	found, err := c.objects.Resource(resources).Get(ctx, served.String(), metav1.GetOptions{})
-	switch {
-	case apierrors.IsForbidden(err):
-		return nil, fmt.Sprintf("; ask for permission to get customresourcedefinitions.apiextensions.k8s.io %s", served), nil
-	case apierrors.IsNotFound(err): // served by an aggregated API server, which does not publish the path
-		return nil, ": there is no CustomResourceDefinition", nil
-	case err != nil:
-		return nil, "", Advise(err, "")
-	}
-	crd, err = Convert[apiextensionsv1.CustomResourceDefinition](found)
-	return crd, "", err
 }
 
 // surveyed returns by default all kinds with a scale subresource.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -69,7 +68,7 @@ func (f *files) of(kind schema.GroupKind) (objects []*unstructured.Unstructured)
 }
 
 // chosen matches TYPE/NAME without an API server to resolve types.
-func (f *files) chosen(r Reader, names []string, _ string) (objects []*unstructured.Unstructured, gaps []string, err error) {
+func (f *files) chosen(r *Reader, names []string) (objects []*unstructured.Unstructured, gaps []string, err error) {
 	if len(f.objects) == 0 {
 		return nil, nil, errEmpty
 	}
@@ -115,7 +114,7 @@ func (f *files) list(
 	_ context.Context, kind schema.GroupKind, namespace string, selector labels.Selector, visit visitObject,
 ) (complete bool, why string, err error) {
 	all := f.of(kind)
-	if kind == hpaKind() && len(all) == 0 {
+	if kind == hpaKind && len(all) == 0 {
 		why = ", because the files contain none; if there are any, add them: kubectl get hpa -o yaml"
 	}
 	for _, o := range all {
@@ -127,23 +126,19 @@ func (f *files) list(
 	return len(all) > 0, why, err
 }
 
-func (f *files) definition(
-	_ context.Context, kind schema.GroupKind,
-) (crd *apiextensionsv1.CustomResourceDefinition, gap string, err error) {
-	for _, o := range f.of(crdKind()) {
-		crd, err = Convert[apiextensionsv1.CustomResourceDefinition](o)
-		if err != nil || crd.Spec.Group == kind.Group && crd.Spec.Names.Kind == kind.Kind {
-			return crd, "", err
+// kind knows a kind by its CustomResourceDefinition.
+func (f *files) kind(of schema.GroupKind) (known *Resource, gap string) {
+	for _, o := range f.of(crdKind.GroupKind()) {
+		name, group, _ := strings.Cut(o.GetName(), ".")
+		kind, _, _ := unstructured.NestedString(o.Object, "spec", "names", "kind")
+		if is := (schema.GroupKind{Group: group, Kind: kind}); is == of {
+			return &Resource{Kind: is.WithVersion(""), Name: schema.GroupVersionResource{Group: group, Resource: name}, Scales: true}, ""
 		}
 	}
-	if !builtin(kind.Group) {
-		gap = "; add the CustomResourceDefinition of " + kind.Kind + " to the files"
+	if !builtin(of.Group) {
+		gap = "; add the CustomResourceDefinition of " + of.Kind + " to the files"
 	}
-	return nil, gap, nil
-}
-
-func crdKind() schema.GroupKind {
-	return schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
+	return nil, gap
 }
 
 // surveyed returns all kinds but those that only provide facts about others.
@@ -154,7 +149,7 @@ func (f *files) surveyed(types []string) (kinds []*Resource, gaps []string, err 
 	case len(types) > 0:
 		return nil, nil, fmt.Errorf("%s: types cannot be combined with -f; omit them", strings.Join(types, " "))
 	}
-	known := map[schema.GroupKind]bool{hpaKind(): true, crdKind(): true, {Kind: "Namespace"}: true}
+	known := map[schema.GroupKind]bool{hpaKind: true, crdKind.GroupKind(): true, {Kind: "Namespace"}: true}
 	for _, scaler := range f.scalers {
 		known[scaler.GroupKind] = !scaler.IsWorkload()
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
@@ -17,33 +18,15 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Live reads live objects one by one. The scalers of each namespace and the scale field of each kind are read once.
-type Live struct {
-	from origin
-	// cluster is from, nil if objects are read from files.
-	cluster *cluster
-	// namespace is that of objects without one: in files, only if a flag selects it. A flag also forbids others.
-	namespace string
-	explicit  bool
-
-	managers ownership.Managers
-	rules    ownership.Rules
-	kinds    []scale.Kind // of scalers
-	fields   map[schema.GroupVersionKind]scaleField
-	scalers  map[string]*scalers // by namespace
-	// everywhere reads the scalers of all namespaces at once.
-	everywhere bool
-}
-
-// Read returns the live object with the facts about its owners; ok is false if it does not exist. The error is one line that
+// Get returns a live object with the facts about its owners; ok is false if it does not exist. The error is one line that
 // includes a remedy.
-func (l *Live) Read(ctx context.Context, id Identity) (s Subject, ok bool, err error) {
-	live, err := l.from.get(ctx, id, l.namespace)
+func (r *Reader) Get(ctx context.Context, id Identity) (s Subject, ok bool, err error) {
+	live, err := r.from.get(ctx, id, r.namespace)
 	if err != nil || live == nil {
 		return s, false, err
 	}
-	s, err = l.subject(ctx, live, true)
-	if l.cluster == nil && len(s.Object.ManagedFields()) == 0 { // kubectl get removes them by default
+	s, err = r.subject(ctx, live, true)
+	if r.cluster == nil && len(s.Object.ManagedFields()) == 0 { // kubectl get removes them by default
 		s.gap("no managedFields, so the owners of its fields are unknown; export it with kubectl get -o yaml --show-managed-fields")
 	}
 	return s, err == nil, err
@@ -62,32 +45,32 @@ type Application struct {
 }
 
 // Application reads the live object of a manifest in a cluster, and sets the manifest's namespace, as kubectl apply does.
-func (l *Live) Application(ctx context.Context, manifest *unstructured.Unstructured) (a Application, err error) {
-	a.Manifest, a.Managers, a.Rules = manifest, l.managers, l.rules
+func (r *Reader) Application(ctx context.Context, manifest *unstructured.Unstructured) (a Application, err error) {
+	a.Manifest, a.Managers, a.Rules = manifest, r.managers, r.rules
 	id := IdentityOf(manifest)
 	if id.Name == "" {
 		return a, errors.New("metadata.name is missing, but kubectl apply requires it; set it, or use kubectl create")
 	}
-	resource, namespaced, err := l.cluster.client(id, l.namespace)
+	resource, namespaced, err := r.cluster.client(id, r.namespace)
 	if err != nil {
 		return a, err
 	}
 	a.Resource = resource
-	if namespaced && l.explicit && id.Namespace != "" && id.Namespace != l.namespace {
-		return a, fmt.Errorf("the manifest has namespace %s, but -n selects %s; use -n %s, or omit it", id.Namespace, l.namespace, id.Namespace)
+	if namespaced && r.explicit && id.Namespace != "" && id.Namespace != r.namespace {
+		return a, fmt.Errorf("the manifest has namespace %s, but -n selects %s; use -n %s, or omit it", id.Namespace, r.namespace, id.Namespace)
 	}
-	live, err := l.from.get(ctx, id, l.namespace)
+	live, err := r.from.get(ctx, id, r.namespace)
 	if err != nil {
 		return a, err
 	}
 	if namespaced && id.Namespace == "" {
-		manifest.SetNamespace(l.namespace)
+		manifest.SetNamespace(r.namespace)
 	}
 	of := manifest
 	if live != nil {
 		of = live
 	}
-	a.Subject, err = l.subject(ctx, of, live != nil)
+	a.Subject, err = r.subject(ctx, of, live != nil)
 	if !namespaced {
 		a.Subject.Namespace = "" // the API server ignores that of the manifest
 	}
@@ -95,15 +78,15 @@ func (l *Live) Application(ctx context.Context, manifest *unstructured.Unstructu
 }
 
 // subject returns the subject of an object, with its scale field and its scaler. If the object does not exist, it is a manifest.
-func (l *Live) subject(ctx context.Context, o *unstructured.Unstructured, exists bool) (Subject, error) {
-	s, err := l.newSubject(o)
+func (r *Reader) subject(ctx context.Context, o *unstructured.Unstructured, exists bool) (Subject, error) {
+	s, err := r.newSubject(o)
 	if err != nil {
 		return s, err
 	}
 	if !exists {
 		s.Object = ownership.Object{}
 	}
-	field, err := l.scaleField(ctx, s.Kind)
+	field, err := r.scaleField(ctx, s.Kind)
 	s.Context.Scale, s.Context.Managers.Scale = field.path, field.in
 	if field.gap != "" {
 		s.Gaps = append(s.Gaps, strings.ToLower(s.Kind.GroupKind().String())+": unknown which field an autoscaler sets"+field.gap)
@@ -111,7 +94,7 @@ func (l *Live) subject(ctx context.Context, o *unstructured.Unstructured, exists
 	if err != nil || field.path == nil {
 		return s, err
 	}
-	near, err := l.scalersIn(ctx, s.Namespace)
+	near, err := r.scalersIn(ctx, s.Namespace)
 	if err != nil {
 		return s, err
 	}
@@ -121,13 +104,13 @@ func (l *Live) subject(ctx context.Context, o *unstructured.Unstructured, exists
 }
 
 // scalersIn returns the scalers of a namespace, possibly with those of others.
-func (l *Live) scalersIn(ctx context.Context, namespace string) (read *scalers, err error) {
-	if namespace = cmp.Or(namespace, l.namespace); l.everywhere {
+func (r *Reader) scalersIn(ctx context.Context, namespace string) (read *scalers, err error) {
+	if namespace = cmp.Or(namespace, r.namespace); r.AllNamespaces {
 		namespace = ""
 	}
-	if read = l.scalers[namespace]; read == nil {
-		read, err = readScalers(ctx, l.from, l.kinds, namespace)
-		l.scalers[namespace] = read
+	if read = r.scalers[namespace]; read == nil {
+		read, err = readScalers(ctx, r.from, r.kinds, namespace)
+		r.scalers[namespace] = read
 	}
 	return read, err
 }
@@ -140,23 +123,36 @@ type scaleField struct {
 	gap  string
 }
 
-func (l *Live) scaleField(ctx context.Context, kind schema.GroupVersionKind) (field scaleField, err error) {
-	field, known := l.fields[kind]
+func (r *Reader) scaleField(ctx context.Context, kind schema.GroupVersionKind) (field scaleField, err error) {
+	field, known := r.fields[kind]
 	if !known {
-		if field, err = l.readScaleField(ctx, kind); err == nil {
-			l.fields[kind] = field
+		if field, err = r.readScaleField(ctx, kind); err == nil {
+			r.fields[kind] = field
 		}
 	}
 	return field, err
 }
 
-func (l *Live) readScaleField(ctx context.Context, kind schema.GroupVersionKind) (field scaleField, err error) {
+func (r *Reader) readScaleField(ctx context.Context, kind schema.GroupVersionKind) (field scaleField, err error) {
 	if path := scale.Known(kind.Group, kind.Kind); path != nil {
 		return scaleField{path: path, in: func(string) fieldpath.Path { return path }}, nil
 	}
-	crd, gap, err := l.from.definition(ctx, kind.GroupKind())
-	if crd == nil || err != nil {
-		return scaleField{gap: gap}, err
+	served, gap := r.from.kind(kind.GroupKind())
+	if served == nil || !served.Scales { // which is known without any permission
+		return scaleField{gap: gap}, nil
+	}
+	found, err := r.from.get(ctx, Identity{Kind: crdKind, Name: served.String()}, "")
+	switch {
+	case apierrors.IsForbidden(err):
+		return scaleField{gap: fmt.Sprintf("; ask for permission to get customresourcedefinitions.apiextensions.k8s.io %s", served)}, nil
+	case err != nil:
+		return field, err
+	case found == nil: // served by an aggregated API server, which does not publish the path
+		return scaleField{gap: ": there is no CustomResourceDefinition"}, nil
+	}
+	crd, err := Convert[apiextensionsv1.CustomResourceDefinition](found)
+	if err != nil {
+		return field, err
 	}
 	field.in = func(apiVersion string) fieldpath.Path {
 		gv, _ := schema.ParseGroupVersion(apiVersion) // an invalid one has no path

@@ -6,7 +6,6 @@ import (
 	"context"
 	"io"
 
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,9 +13,12 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/scale"
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// Reader reads objects, with what determines the owners of their fields.
+// Reader reads objects, with what determines the owners of their fields. The scalers of each namespace and the scale field of each kind
+// are read once.
 type Reader struct {
 	// Cluster provides the clients and the namespace. For objects in files, only a namespace that a flag selects is used.
 	Cluster genericclioptions.RESTClientGetter
@@ -27,12 +29,25 @@ type Reader struct {
 	// Selector and AllNamespaces select objects, as in kubectl get.
 	Selector      string
 	AllNamespaces bool
+
+	from origin
+	// cluster is from, nil if objects are read from files.
+	cluster *cluster
+	// namespace is that of objects without one: in files, only if a flag selects it. A flag also forbids others.
+	namespace string
+	explicit  bool
+
+	managers ownership.Managers
+	rules    ownership.Rules
+	kinds    []scale.Kind // of scalers
+	fields   map[schema.GroupVersionKind]scaleField
+	scalers  map[string]*scalers // by namespace
 }
 
 // origin is where objects are read from: a cluster, or files. An empty namespace stands for all.
 type origin interface {
 	// chosen returns the objects that a reader selects. If only some can be read, the gaps are about the others.
-	chosen(r Reader, names []string, namespace string) (objects []*unstructured.Unstructured, gaps []string, err error)
+	chosen(r *Reader, names []string) (objects []*unstructured.Unstructured, gaps []string, err error)
 	// get returns an object, nil if it does not exist. A namespace that is missing in the identity is the given one.
 	get(ctx context.Context, id Identity, namespace string) (*unstructured.Unstructured, error)
 	// list calls visit for the objects of a kind that a selector matches. Complete reports whether none is missing: all have been
@@ -40,9 +55,8 @@ type origin interface {
 	list(
 		ctx context.Context, kind schema.GroupKind, namespace string, selector labels.Selector, visit visitObject,
 	) (complete bool, why string, err error)
-	// definition returns the CustomResourceDefinition of a kind that can have a scale subresource, nil if there is none. The gap
-	// says why the field that an autoscaler sets is unknown.
-	definition(ctx context.Context, kind schema.GroupKind) (crd *apiextensionsv1.CustomResourceDefinition, gap string, err error)
+	// kind returns the resource of a kind, nil if there is none or, then with a gap, if that is unknown.
+	kind(of schema.GroupKind) (resource *Resource, gap string)
 	// surveyed returns the kinds of the given types or, without any, all that can be scaled or, in files, all. The gaps are about kinds
 	// that are unknown.
 	surveyed(types []string) (kinds []*Resource, gaps []string, err error)
@@ -53,16 +67,42 @@ type visitObject func(o *unstructured.Unstructured) error
 // Offline reports whether objects are read from files instead of a cluster.
 func (r Reader) Offline() bool { return len(r.Files.Filenames) > 0 || r.Files.Kustomize != "" }
 
+// Open returns a reader that has opened the files or, without any, the cluster. If it is open, only its configuration is read again.
+func (r Reader) Open() (*Reader, error) {
+	r.managers = r.Configuration.Managers()
+	r.fields, r.scalers = map[schema.GroupVersionKind]scaleField{}, map[string]*scalers{}
+	var err error
+	if r.rules, err = r.Configuration.ParsedRules(); err != nil {
+		return nil, err
+	}
+	if r.kinds, err = r.Configuration.ScalerKinds(); err != nil || r.from != nil {
+		return &r, err
+	}
+	r.namespace, r.explicit, err = r.Cluster.ToRawKubeConfigLoader().Namespace()
+	if r.Offline() {
+		if r.AllNamespaces = true; err != nil || !r.explicit {
+			r.namespace = ""
+		}
+		objects, err := inFiles(r.In, r.Files, "")
+		r.from = &files{objects, r.kinds}
+		return &r, err
+	}
+	if err == nil {
+		r.cluster, err = newCluster(r.Cluster)
+		r.from = r.cluster
+	}
+	if err != nil {
+		return nil, Advise(err, r.namespace)
+	}
+	return &r, nil
+}
+
 // Read reads the objects that are named as in kubectl get: TYPE, TYPE NAME... or TYPE/NAME...; in files, none or one TYPE/NAME. The
 // gaps are about what could not be read. The error is one line that includes a remedy.
-func (r Reader) Read(ctx context.Context, names ...string) (subjects []Subject, gaps []string, err error) {
-	live, err := r.Live()
-	if err != nil {
-		return nil, nil, err
-	}
-	objects, gaps, err := live.from.chosen(r, names, live.namespace)
+func (r *Reader) Read(ctx context.Context, names ...string) (subjects []Subject, gaps []string, err error) {
+	objects, gaps, err := r.from.chosen(r, names)
 	for _, o := range objects {
-		s, err := live.subject(ctx, o, true)
+		s, err := r.subject(ctx, o, true)
 		if err != nil {
 			return subjects, gaps, err
 		}
@@ -74,36 +114,4 @@ func (r Reader) Read(ctx context.Context, names ...string) (subjects []Subject, 
 // Manifests reads the manifests in files that match the selector.
 func (r Reader) Manifests(from resource.FilenameOptions) ([]*unstructured.Unstructured, error) {
 	return inFiles(r.In, from, r.Selector)
-}
-
-// Live opens the files or, without any, the cluster.
-func (r Reader) Live() (*Live, error) {
-	l := &Live{
-		managers: r.Configuration.Managers(), everywhere: r.AllNamespaces || r.Offline(),
-		fields: map[schema.GroupVersionKind]scaleField{}, scalers: map[string]*scalers{},
-	}
-	var err error
-	if l.rules, err = r.Configuration.ParsedRules(); err != nil {
-		return nil, err
-	}
-	if l.kinds, err = r.Configuration.ScalerKinds(); err != nil {
-		return nil, err
-	}
-	l.namespace, l.explicit, err = r.Cluster.ToRawKubeConfigLoader().Namespace()
-	if r.Offline() {
-		if err != nil || !l.explicit {
-			l.namespace = ""
-		}
-		objects, err := inFiles(r.In, r.Files, "")
-		l.from = &files{objects, l.kinds}
-		return l, err
-	}
-	if err == nil {
-		l.cluster, err = newCluster(r.Cluster)
-		l.from = l.cluster
-	}
-	if err != nil {
-		return nil, Advise(err, l.namespace)
-	}
-	return l, nil
 }

@@ -11,15 +11,10 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
-
-func hpaKind() schema.GroupKind {
-	return schema.GroupKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}
-}
 
 // Autoscaler contains the parts of a HorizontalPodAutoscaler or another scaler that a survey needs.
 type Autoscaler struct {
@@ -54,7 +49,7 @@ func autoscalerOf(o *unstructured.Unstructured, kind scale.Kind, rank int) (*Aut
 	a := &Autoscaler{Identity: IdentityOf(o), Path: kind.PathText(), labels: o.GetLabels()}
 	var ok bool
 	var problem error
-	if kind.GroupKind != hpaKind() {
+	if kind.GroupKind != hpaKind {
 		a.Reference, ok, problem = kind.ReferenceOf(o.Object, a.Name, rank)
 	} else {
 		hpa, err := Convert[autoscalingv2.HorizontalPodAutoscaler](o) // the versions agree in the fields that are read
@@ -109,7 +104,7 @@ type scalers struct {
 // readScalers reads the HorizontalPodAutoscalers and the scalers of the given kinds in a namespace, or in all.
 func readScalers(ctx context.Context, from origin, kinds []scale.Kind, namespace string) (*scalers, error) {
 	l := &scalers{of: map[Identity][]*Autoscaler{}}
-	hpas := scale.Kind{GroupKind: hpaKind(), Path: []string{"spec", "scaleTargetRef"}}
+	hpas := scale.Kind{GroupKind: hpaKind, Path: []string{"spec", "scaleTargetRef"}}
 	for rank, kind := range slices.Concat([]scale.Kind{hpas}, kinds) {
 		complete, why, err := from.list(ctx, kind.GroupKind, namespace, labels.Everything(), func(o *unstructured.Unstructured) error {
 			a, err := autoscalerOf(o, kind, rank)

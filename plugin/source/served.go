@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -85,7 +86,11 @@ func (s Served) Of(kind schema.GroupKind) *Resource {
 	return nil
 }
 
-func replicaSet() schema.GroupKind { return schema.GroupKind{Group: "apps", Kind: "ReplicaSet"} }
+var (
+	hpaKind    = schema.GroupKind{Group: "autoscaling", Kind: "HorizontalPodAutoscaler"}
+	crdKind    = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
+	replicaSet = schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}
+)
 
 // noResponse is why nothing is known about a silent group.
 const noResponse = "; its API server does not respond: see kubectl get apiservices"

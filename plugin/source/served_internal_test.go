@@ -20,6 +20,7 @@ func discovered(t *testing.T, v2 ...metav1.APIResource) Served {
 	served, err := Discover(shuffled{&fake.FakeDiscovery{Fake: &clientgotesting.Fake{Resources: []*metav1.APIResourceList{
 		{GroupVersion: "example.com/v1", APIResources: []metav1.APIResource{widgets}},
 		{GroupVersion: "example.com/v2", APIResources: append([]metav1.APIResource{widgets}, v2...)},
+		{GroupVersion: "apiextensions.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "customresourcedefinitions", Kind: "CustomResourceDefinition"}}},
 	}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +63,7 @@ func TestTheScaleFieldOfAVersionWithoutAScaleSubresource(t *testing.T) {
 			objects := dynamicfake.NewSimpleDynamicClient(scheme, crd)
 			kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
 			cluster := &cluster{objects: objects, served: c.served}
-			live := Live{from: cluster, fields: map[schema.GroupVersionKind]scaleField{}}
+			live := Reader{from: cluster, fields: map[schema.GroupVersionKind]scaleField{}}
 			field, err := live.scaleField(t.Context(), kind)
 			if err != nil || field.gap != "" {
 				t.Fatalf("error %v, gap %q", err, field.gap)

@@ -34,10 +34,14 @@ func TestASelectorOfObjectsInFilesDoesNotHideTheirAutoscalers(t *testing.T) {
 		{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","namespace":"shop","labels":{"app":"web"}},"spec":{"replicas":7}},
 		{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"web","namespace":"shop"},
 			"spec":{"maxReplicas":9,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}}}]}`
-	subjects, _, err := source.Reader{
+	reader, err := source.Reader{
 		Cluster: genericclioptions.NewConfigFlags(false), In: strings.NewReader(objects), Configuration: config.Default(),
 		Files: resource.FilenameOptions{Filenames: []string{"-"}}, Selector: "app=web",
-	}.Read(t.Context())
+	}.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	subjects, _, err := reader.Read(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,13 +23,13 @@ type Subject struct {
 }
 
 // newSubject returns the subject of an object. Like kubectl's output, its text has the fields in alphabetical order.
-func (l *Live) newSubject(o *unstructured.Unstructured) (s Subject, err error) {
+func (r *Reader) newSubject(o *unstructured.Unstructured) (s Subject, err error) {
 	s.Identity = IdentityOf(o)
 	if s.Object, err = Parse(o); err != nil {
 		return s, fmt.Errorf("%s: %w", s, err)
 	}
-	rules, unread := l.rules.For(s.Kind.GroupKind(), s.Namespace, s.Object)
-	s.Context.Managers = l.managers.WithRules(rules, nil)
+	rules, unread := r.rules.For(s.Kind.GroupKind(), s.Namespace, s.Object)
+	s.Context.Managers = r.managers.WithRules(rules, nil)
 	if unread != nil { // as in the webhook, these paths are ignored
 		details := ": " + strings.ReplaceAll(unread.Error(), "\n", "; ")
 		if s.IsSecret() {

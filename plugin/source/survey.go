@@ -27,7 +27,7 @@ type Survey struct {
 	// could not be read. Both are complete after Each.
 	Resources, Gaps []string
 
-	live     *Live
+	reader   *Reader
 	types    []string
 	selector labels.Selector
 	kinds    []*Resource
@@ -44,8 +44,8 @@ const Scalable = "*"
 
 // Survey starts a survey of types; without any, of all kinds with a scale subresource. Of ReplicaSets it then surveys only those that
 // an autoscaler targets, because a Deployment usually owns the others.
-func (r Reader) Survey(ctx context.Context, types ...string) (*Survey, error) {
-	s := &Survey{types: types, whole: map[schema.GroupKind]bool{}, seen: map[Identity]bool{}}
+func (r *Reader) Survey(ctx context.Context, types ...string) (*Survey, error) {
+	s := &Survey{reader: r, types: types, whole: map[schema.GroupKind]bool{}, seen: map[Identity]bool{}}
 	if slices.Contains(types, Scalable) {
 		s.types = nil
 	}
@@ -53,19 +53,16 @@ func (r Reader) Survey(ctx context.Context, types ...string) (*Survey, error) {
 	if s.selector, err = labels.Parse(r.Selector); err != nil {
 		return nil, fmt.Errorf("selector %q: %w", r.Selector, err)
 	}
-	if s.live, err = r.Live(); err != nil {
+	if !r.AllNamespaces {
+		s.Namespace = r.namespace
+	}
+	if s.kinds, s.Gaps, err = r.from.surveyed(types); err != nil {
 		return nil, err
 	}
-	if !s.live.everywhere {
-		s.Namespace = s.live.namespace
-	}
-	if s.kinds, s.Gaps, err = s.live.from.surveyed(types); err != nil {
-		return nil, err
-	}
-	if in, ok := s.live.from.(*files); ok {
+	if in, ok := r.from.(*files); ok {
 		s.Namespaces = in.of(schema.GroupKind{Kind: "Namespace"})
 	}
-	if s.scalers, err = s.live.scalersIn(ctx, s.Namespace); err != nil {
+	if s.scalers, err = r.scalersIn(ctx, s.Namespace); err != nil {
 		return nil, err
 	}
 	err = s.chooseScalers(ctx)
@@ -88,7 +85,7 @@ func (s *Survey) chooseScalers(ctx context.Context) error {
 		kind := a.Reference.Target
 		a.Chosen = s.selector.Matches(a.labels) && (len(s.types) == 0 || isNamed(a.Kind.GroupKind()) || isNamed(kind))
 		if a.Chosen && a.Problem == "" {
-			field, err := s.live.scaleField(ctx, kind.WithVersion(""))
+			field, err := s.reader.scaleField(ctx, kind.WithVersion(""))
 			if err != nil {
 				return err
 			}
@@ -100,9 +97,9 @@ func (s *Survey) chooseScalers(ctx context.Context) error {
 			s.gap(gap)
 		}
 	}
-	isReference := func(a *Autoscaler) bool { return a.Chosen && a.Reference.Target == replicaSet() }
+	isReference := func(a *Autoscaler) bool { return a.Chosen && a.Reference.Target == replicaSet }
 	s.kinds = slices.DeleteFunc(s.kinds, func(k *Resource) bool {
-		return len(s.types) == 0 && k.Kind.GroupKind() == replicaSet() && !slices.ContainsFunc(s.Autoscalers, isReference)
+		return len(s.types) == 0 && k.Kind.GroupKind() == replicaSet && !slices.ContainsFunc(s.Autoscalers, isReference)
 	})
 	return nil
 }
@@ -113,7 +110,7 @@ func (s *Survey) Each(ctx context.Context, visit Visit) error {
 	var first error
 	for _, kind := range s.kinds {
 		visited := false
-		complete, why, err := s.live.from.list(ctx, kind.Kind.GroupKind(), s.Namespace, s.selector, func(o *unstructured.Unstructured) error {
+		complete, why, err := s.reader.from.list(ctx, kind.Kind.GroupKind(), s.Namespace, s.selector, func(o *unstructured.Unstructured) error {
 			visited = true
 			return s.visit(ctx, o, visit)
 		})
@@ -131,7 +128,7 @@ func (s *Survey) Each(ctx context.Context, visit Visit) error {
 			s.gap(err.Error())
 			first = cmp.Or(first, err)
 		}
-		if (complete || visited) && s.live.cluster != nil {
+		if (complete || visited) && s.reader.cluster != nil {
 			s.Resources = append(s.Resources, kind.String())
 		}
 	}
@@ -144,10 +141,10 @@ func (s *Survey) Each(ctx context.Context, visit Visit) error {
 // visit calls visit with the subject of an object.
 func (s *Survey) visit(ctx context.Context, o *unstructured.Unstructured, visit Visit) error {
 	s.find(o)
-	if at := IdentityOf(o).inAnyVersion(); len(s.types) == 0 && at.Kind.GroupKind() == replicaSet() && s.scalers.of[at] == nil {
+	if at := IdentityOf(o).inAnyVersion(); len(s.types) == 0 && at.Kind.GroupKind() == replicaSet && s.scalers.of[at] == nil {
 		return nil
 	}
-	subject, err := s.live.subject(ctx, o, true)
+	subject, err := s.reader.subject(ctx, o, true)
 	if err != nil {
 		return err
 	}
@@ -169,7 +166,7 @@ func (s *Survey) find(o *unstructured.Unstructured) {
 // settle determines whether the targets exist that have not been visited. In files, which need not contain all objects, a target is also
 // missing or present if the autoscaler's status says so, and missing if there are others of its kind in its namespace.
 func (s *Survey) settle(ctx context.Context) error {
-	online := s.live.cluster != nil
+	online := s.reader.cluster != nil
 	open := map[schema.GroupKind][]*Autoscaler{}
 	for _, a := range s.Autoscalers {
 		if a.found = a.found || a.able && !online; a.Chosen && a.Problem == "" && !a.NotScalable && !a.found {
@@ -179,7 +176,7 @@ func (s *Survey) settle(ctx context.Context) error {
 	var unknown []string
 	for kind, scalers := range open {
 		if !s.whole[kind] { // the autoscalers were listed before their targets
-			complete, why, err := s.live.from.list(ctx, kind, s.Namespace, labels.Everything(), func(o *unstructured.Unstructured) error {
+			complete, why, err := s.reader.from.list(ctx, kind, s.Namespace, labels.Everything(), func(o *unstructured.Unstructured) error {
 				s.find(o)
 				return nil
 			})

@@ -44,13 +44,13 @@ func stripped(t *testing.T, annotations, entries, live, spec string) (after stri
 		{Name: "edited", Fields: []string{".spec.minReadySeconds"}, Writers: []string{"tuner"}, Edit: "apply"},
 		{Name: "kept", Fields: []string{".spec.revisionHistoryLimit"}, Writers: []string{"tuner"}},
 	}
-	objects, err := source.Reader{
+	reader, err := source.Reader{
 		Cluster: genericclioptions.NewConfigFlags(false), Configuration: configuration, Files: resource.FilenameOptions{Filenames: []string{file}},
-	}.Live()
+	}.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	stripper := strip.Stripper{Read: objects.Read}
+	stripper := strip.Stripper{Read: reader.Get}
 	got, err := stripper.File(t.Context(), source.Text{Name: "f", Content: []byte(head + spec)})
 	if err != nil {
 		t.Fatal(err)
