@@ -13,8 +13,8 @@ import (
 	"github.com/ownership-handoff/handoff/internal/printable"
 )
 
-// Write writes a table. Characters that are not printable are escaped. The last cell of a row is not padded.
-func Write(w io.Writer, head []string, rows [][]string) error {
+// Write writes a table, and lines below it. Characters that are not printable are escaped. The last cell of a row is not padded.
+func Write(w io.Writer, head []string, rows [][]string, below ...string) error {
 	widths := make([]int, len(head))
 	escaped := make([][]string, 0, 1+len(rows))
 	for _, row := range slices.Concat([][]string{head}, rows) {
@@ -33,8 +33,10 @@ func Write(w io.Writer, head []string, rows [][]string) error {
 		}
 		b.WriteByte('\n')
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return err
+	}
+	return Lines(w, below...)
 }
 
 // Lines writes lines. Characters that are not printable are escaped.

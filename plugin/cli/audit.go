@@ -27,8 +27,7 @@ NEXT APPLY shows what an apply of the same manifest does. HANDOFF shows how hand
 would keep 10". Lines below the table list values that other managers have written in fields of the manifest, which are no
 risk: the next apply overwrites them.
 
-Without a TYPE, the command audits all kinds with a scale subresource, but only those ReplicaSets that an autoscaler
-targets.
+Without a TYPE, the command audits all kinds with a scale subresource, but of ReplicaSets only the targets of autoscalers.
 
 With --fail-on-risk, the exit code is 1 even for a risk that handoff prevents while it runs, and 3 if an object could be at
 risk: an autoscaler has taken over its replicas from Helm or server-side apply, so nothing shows whether the manifest sets

@@ -26,8 +26,7 @@ all of its field managers.
 
 With a FIELD, prints one sentence that says who set it, what an apply of the same manifest would do to it and, in
 parentheses, how handoff would respond. Write FIELD as the API server prints it in conflicts, such as
-.spec.template.spec.containers[name="app"].image, or as JSONPath. The leading dot is optional, and * matches any name or
-key.
+.spec.template.spec.containers[name="app"].image, or as JSONPath. The leading dot is optional; * matches any name or key.
 
 Owners:
   autoscaler   a HorizontalPodAutoscaler owns the field that the scale subresource sets

@@ -29,8 +29,7 @@ func (s *shared) newEnable() *cobra.Command {
 		Long: `Sets the annotation ownership-handoff.io/mode of namespaces to enforce: handoff then keeps the fields that autoscalers
 and controllers own. In mode warn, it only reports what it would keep. Nothing else in the namespaces changes.
 
-Unless it is a dry run, the command then checks that the mode is in effect, as kubectl handoff status shows it. If it is not,
-the exit code is 1.`,
+The command then checks that the mode is in effect, unless it is a dry run. If it is not, the exit code is 1.`,
 		Example: `  # Report what handoff would keep
   kubectl handoff enable shop --warn
 
@@ -79,22 +78,13 @@ func (s *shared) setModes(ctx context.Context, names []string, mode optin.Mode) 
 	if len(set) == 0 || mode == "" || s.dryRun != noDryRun {
 		return nil
 	}
-	in, err := s.installation(ctx)
-	if err != nil {
-		return err
-	}
-	found, err := s.findNamespaces(ctx, in, set)
-	if err != nil {
-		return err
-	}
-	statuses := statusesOf(ctx, in, found)
+	statuses, err := s.statuses(ctx, set)
 	for end := time.Now().Add(patience); slices.ContainsFunc(statuses, modeStatus.Unanswered) && time.Now().Before(end); {
 		time.Sleep(patience / 10) // the API server and the pods see the annotation a moment later
-		in.Forget()
-		statuses = statusesOf(ctx, in, found)
+		statuses, err = s.statuses(ctx, set)
 	}
 	s.report("note: ", s.judge(statuses)...)
-	return nil
+	return err
 }
 
 // patience is the time in which a mode takes effect.

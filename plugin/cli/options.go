@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 
@@ -32,9 +33,6 @@ type shared struct {
 	format        string // of the output: wide for people, and kubectl's formats for programs
 	printing      *genericclioptions.PrintFlags
 	dryRun        string
-
-	// installed is read once.
-	installed *installation.Installation
 
 	// failures are errors about single objects, gaps what is unknown. Negative reports a negative result (ExitNegative).
 	failures []error
@@ -87,10 +85,8 @@ func choiceFlag(c *cobra.Command, value *string, name, usage string, values ...s
 
 // oneOf returns an error if some of the texts are not values.
 func oneOf(values []string, texts ...string) error {
-	for _, text := range texts {
-		if !slices.Contains(values, text) {
-			return fmt.Errorf("use one of %s", strings.Join(values, ", "))
-		}
+	if !sets.New(values...).HasAll(texts...) {
+		return fmt.Errorf("use one of %s", strings.Join(values, ", "))
 	}
 	return nil
 }
@@ -135,14 +131,11 @@ func (s *shared) namespace() (string, error) {
 	return namespace, err
 }
 
-// installation returns the installation in the cluster, which it reads once.
+// installation reads the installation in the cluster.
 func (s *shared) installation(ctx context.Context) (*installation.Installation, error) {
-	if s.installed != nil {
-		return s.installed, nil
-	}
 	restConfig, err := s.cluster.ToRESTConfig()
-	if err == nil {
-		s.installed, err = installation.Of(ctx, restConfig)
+	if err != nil {
+		return nil, err
 	}
-	return s.installed, err
+	return installation.Of(ctx, restConfig)
 }

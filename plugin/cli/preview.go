@@ -19,11 +19,10 @@ func (s *shared) newPreview() *cobra.Command {
 		Long: `Shows what kubectl apply would do to each object in the files, field by field: the live value, the value after an apply
 without and with handoff, and the reason. Nothing is stored.
 
-Fields that handoff acts on come first, so replicas that the apply would reset to the value in the
-manifest, or to 1, are visible before it happens. The values come from dry runs of the API server, so they include defaults
-and the effects of other webhooks. The dry runs require the permissions of an apply. Status fields, server bookkeeping and
-the last-applied annotation are left out. If handoff does not answer, or with --config, this command decides what handoff
-would keep. The webhook's warnings follow the table: they contain the owners, and what to do.
+Fields that handoff acts on come first. The values come from dry runs of the API server, so they include defaults and the
+effects of other webhooks. Status fields, server bookkeeping and the last-applied annotation are left out. If handoff does
+not answer, or with --config, this command decides what handoff would keep. The webhook's warnings follow the table: they
+contain the owners, and what to do.
 
 The exit code is 0 if handoff would not change the result of the apply, 1 if it would keep a field, and greater than 1 on
 errors, as with kubectl diff.`,

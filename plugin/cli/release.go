@@ -19,9 +19,8 @@ func (s *shared) newRelease() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "release TYPE/NAME FIELD...",
 		Short: "Stop managing fields through the manifest",
-		Long: `Stops managing fields of an object through its manifest. Run it before you remove the fields from the manifest.
-Otherwise kubectl apply deletes a field that was removed from the manifest, and server-side apply deletes one that no
-other manager owns.
+		Long: `Stops managing fields of an object through its manifest. Run it before you remove the fields from the manifest:
+otherwise kubectl apply deletes them, and server-side apply deletes those that no other manager owns.
 
 The command removes the field from the last-applied annotation and from the managedFields entries of all managers that apply
 manifests. If no other manager has the field, it is transferred to ownership-handoff or kubectl-handoff. The value of the field

@@ -16,9 +16,8 @@ func (s *shared) newRoot() *cobra.Command {
 		Long: `Shows who owns each field of a Kubernetes object: an autoscaler, a controller, a user, the manifest, or nobody. It works
 on any cluster, with or without the handoff webhook, and on files.
 
-Why were the replicas of a Deployment reset? kubectl apply sets every field in the manifest, even if another client has
-changed it since: replicas that an autoscaler raised go back to the value in the manifest. It also deletes fields that
-were removed from the manifest: the replicas then default to 1.
+kubectl apply sets every field in the manifest, even if another client has changed it since: replicas that an autoscaler
+raised go back to the value in the manifest. Fields that were removed from the manifest are deleted: replicas default to 1.
 
 Exit codes:
   0  success

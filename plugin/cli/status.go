@@ -43,15 +43,10 @@ func (s *shared) status(c *cobra.Command, names []string) error {
 	if len(names) > 0 && s.selector != "" {
 		return usage(c, "accepts namespaces or --selector, not both")
 	}
-	in, err := s.installation(c.Context())
+	statuses, err := s.statuses(c.Context(), names)
 	if err != nil {
 		return err
 	}
-	found, err := s.findNamespaces(c.Context(), in, names)
-	if err != nil {
-		return err
-	}
-	statuses := statusesOf(c.Context(), in, found)
 	notes := s.judge(statuses)
 	s.negative = s.negative && len(names) > 0
 	return show(s, "NamespaceStatus", statuses, len(names) == 1, func() error {
@@ -99,16 +94,22 @@ type modeStatus struct {
 	StaleLabel bool    `json:"staleLabel,omitempty"`
 }
 
-func statusesOf(ctx context.Context, in *installation.Installation, namespaces []corev1.Namespace) []modeStatus {
-	statuses := make([]modeStatus, len(namespaces))
-	for i, o := range namespaces {
+// statuses reads the modes of namespaces with these names, or of all.
+func (s *shared) statuses(ctx context.Context, names []string) ([]modeStatus, error) {
+	in, err := s.installation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.findNamespaces(ctx, in, names)
+	statuses := make([]modeStatus, len(found))
+	for i, o := range found {
 		answer := in.Effect(ctx, installation.Object{Namespace: o.Name})
 		statuses[i] = modeStatus{Namespace: o.Name, Answer: answer, StaleLabel: in.IsStale(&o, answer)}
 		if label, labeled := o.Labels[optin.Label]; labeled {
 			statuses[i].Label = &label
 		}
 	}
-	return statuses
+	return statuses, err
 }
 
 // judge returns notes about modes without effect. Unknown modes are gaps. The result is negative unless handoff acts in all namespaces.

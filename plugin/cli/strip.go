@@ -21,8 +21,7 @@ func (s *shared) newStrip() *cobra.Command {
 standard output. An apply of the result does not reset these fields and, server-side, does not conflict with their managers.
 
 Everything else stays as it is: comments, the order of fields, indentation and quoting. The manifests can be YAML, JSON,
-lists, or the ResourceList of a KRM function. So strip is a step of a pipeline, a post-renderer of Helm, or a function of
-kustomize. Changes are reported on standard error.
+lists, or the ResourceList of a KRM function: strip is a step of a pipeline, a post-renderer of Helm, or a KRM function.
 
 If an apply would delete the field then, it is set to the live value instead: if the last-applied annotation contains it, if
 no other manager manages it, or if the object was applied by a client that records its manifest elsewhere, such as Helm 3.

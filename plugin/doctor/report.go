@@ -111,10 +111,7 @@ func (r *Report) Table(w io.Writer) error {
 	if len(r.Gaps()) > 0 {
 		summary += "; not everything could be checked"
 	}
-	if err := table.Write(w, []string{"CHECK", "RESULT", "DETAIL"}, rows); err != nil {
-		return err
-	}
-	return table.Lines(w, append(problems, "", summary)...)
+	return table.Write(w, []string{"CHECK", "RESULT", "DETAIL"}, rows, append(problems, "", summary)...)
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

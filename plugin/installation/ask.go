@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"errors"
-	"maps"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -51,11 +50,6 @@ func (in *Installation) Ask(ctx context.Context, namespace string, labeled bool)
 	reply, err := once(in, question, func() (Reply, error) { return in.ask(ctx, namespace, labeled) })
 	in.answered = in.answered || reply.Answered
 	return reply, err
-}
-
-// Forget forgets all answers.
-func (in *Installation) Forget() {
-	maps.DeleteFunc(in.read, func(what request, _ response) bool { return what.resource.Empty() })
 }
 
 // ask makes a dry run of each kind that the entries select until one is answered or allowed: permissions or a policy can rule out one

@@ -30,20 +30,6 @@ func (p Preview) MarshalJSON() ([]byte, error) {
 // Write writes the preview for people: a table of the fields, followed by remarks.
 func (p *Preview) Write(w io.Writer) error {
 	var lines []string
-	switch {
-	case len(p.Fields) > 0:
-		rows := make([][]string, len(p.Fields))
-		for i, f := range p.Fields {
-			rows[i] = []string{f.Path, p.show(f.path, f.Live), p.showWithout(f), p.show(f.path, f.With), f.Why}
-		}
-		if err := table.Write(w, []string{p.subject.Title(), "LIVE", "WITHOUT HANDOFF", "WITH HANDOFF", "WHY"}, rows); err != nil {
-			return err
-		}
-	case p.Creates:
-		lines = append(lines, p.subject.Title()+": created")
-	default:
-		lines = append(lines, p.subject.Title()+": unchanged")
-	}
 	if p.Refused != "" {
 		lines = append(lines, "without handoff, "+p.Refused)
 	}
@@ -51,7 +37,15 @@ func (p *Preview) Write(w io.Writer) error {
 	if p.State != "" {
 		lines = append(lines, p.State)
 	}
-	return table.Lines(w, lines...)
+	if len(p.Fields) == 0 {
+		done := map[bool]string{true: "created", false: "unchanged"}[p.Creates]
+		return table.Lines(w, append([]string{p.subject.Title() + ": " + done}, lines...)...)
+	}
+	rows := make([][]string, len(p.Fields))
+	for i, f := range p.Fields {
+		rows[i] = []string{f.Path, p.show(f.path, f.Live), p.showWithout(f), p.show(f.path, f.With), f.Why}
+	}
+	return table.Write(w, []string{p.subject.Title(), "LIVE", "WITHOUT HANDOFF", "WITH HANDOFF", "WHY"}, rows, lines...)
 }
 
 func (p *Preview) showWithout(f Field) string {

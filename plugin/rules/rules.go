@@ -206,13 +206,10 @@ func (r Report) Table(w io.Writer, suggested bool) error {
 	if suggested {
 		notes = append(notes, "Add to the configuration of handoff: packs: ["+strings.Join(slices.Compact(packs), ", ")+"]")
 	}
-	if err := table.Write(w, []string{"NAME", "KINDS", "FIELDS", "WRITERS", "EDIT", "OBJECTS", "OWNED"}, rows); err != nil {
-		return err
+	if len(notes) > 0 {
+		notes = append([]string{""}, notes...)
 	}
-	if len(notes) == 0 {
-		return nil
-	}
-	return table.Lines(w, append([]string{""}, notes...)...)
+	return table.Write(w, []string{"NAME", "KINDS", "FIELDS", "WRITERS", "EDIT", "OBJECTS", "OWNED"}, rows, notes...)
 }
 
 // brief returns a list for the table: all of two elements, otherwise the first and the number of the others.
