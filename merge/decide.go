@@ -207,7 +207,7 @@ func decideFields(w ownership.Write, scaled []*Change, meter ownership.Meter) (o
 	if err != nil {
 		return out, err
 	}
-	recorded, isRecorded, err := record(w)
+	recorded, isRecorded, err := recordApplied(w)
 	if err != nil {
 		return out, err
 	}
@@ -218,7 +218,7 @@ func decideFields(w ownership.Write, scaled []*Change, meter ownership.Meter) (o
 			changes = append(changes, c)
 		}
 	}
-	if out, err = carryOut(w, slices.Concat(changes, stale(w), recorded)); err != nil {
+	if out, err = carryOut(w, slices.Concat(changes, staleDefaults(w), recorded)); err != nil {
 		return out, err
 	}
 	removed, err := removedBy(w, out.Changes)
@@ -226,9 +226,9 @@ func decideFields(w ownership.Write, scaled []*Change, meter ownership.Meter) (o
 	return out, err
 }
 
-// record returns the change of ownership.AppliedAnnotation, none if the write needs none. isRecorded reports whether it then has the values
-// that the manifest sets.
-func record(w ownership.Write) (changes []*Change, isRecorded bool, err error) {
+// recordApplied returns the change of ownership.AppliedAnnotation, none if the write needs none. isRecorded reports whether it then has
+// the values that the manifest sets.
+func recordApplied(w ownership.Write) (changes []*Change, isRecorded bool, err error) {
 	text, changed, err := w.AppliedValues()
 	isRecorded = string(text) != ownership.NothingApplied
 	if err != nil || !changed {

@@ -7,9 +7,9 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// stale returns the defaults to clear because an applier's manifest contradicts them (row 7). A member that a manifest or a manager
-// has declared is not cleared: the API server rejects the write. Nor is one that the write itself has changed.
-func stale(w ownership.Write) (found []*Change) {
+// staleDefaults returns the defaults to clear because an applier's manifest contradicts them (row 7). A member that a manifest or a
+// manager has declared is not cleared: the API server rejects the write. Nor is one that the write itself has changed.
+func staleDefaults(w ownership.Write) (found []*Change) {
 	for _, c := range apitypes.Contradictions(w.Kind.GroupKind(), w.Live.At(), w.Incoming.At()) {
 		if w.Declared(c.Choice).Manifest != ownership.Sets || !w.Defaulted(c.Member) {
 			continue

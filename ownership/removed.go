@@ -33,7 +33,7 @@ func (w Write) RemovedFields(decided iter.Seq[fieldpath.Path]) ([]ContestedField
 			return nil, err
 		}
 	}
-	return s.removed(managers, s.known(decided)), nil
+	return s.removed(managers, s.decidedNodes(decided)), nil
 }
 
 // addLost adds the fields that an entry of live has and the incoming one lacks, with their manager.
@@ -49,7 +49,7 @@ func (s *search) addLost(pair managedfields.Pair, managers map[*fieldtree.Node]s
 }
 
 // removed returns those of the lost fields that the write removes.
-func (s *search) removed(managers map[*fieldtree.Node]string, known map[*fieldtree.Node]bool) (fields []ContestedField) {
+func (s *search) removed(managers map[*fieldtree.Node]string, decided map[*fieldtree.Node]bool) (fields []ContestedField) {
 	s.readValues()
 	// A manager that has written values of the base, as kubectl create does, has created the object: the API server has recorded the
 	// defaults for it as well.
@@ -67,7 +67,7 @@ func (s *search) removed(managers map[*fieldtree.Node]string, known map[*fieldtr
 		if n = s.goneElement(n); seen[n] || n.IsKey() {
 			continue
 		}
-		if seen[n] = true; isKnown(n, known) {
+		if seen[n] = true; isDecided(n, decided) {
 			continue
 		}
 		c := ContestedField{
@@ -81,26 +81,26 @@ func (s *search) removed(managers map[*fieldtree.Node]string, known map[*fieldtr
 	return fields
 }
 
-// known returns the nodes of the decided fields, and of their parents, for which it has false.
-func (s *search) known(decided iter.Seq[fieldpath.Path]) map[*fieldtree.Node]bool {
-	known := map[*fieldtree.Node]bool{}
+// decidedNodes returns the nodes of the decided fields, and of their parents, for which it has false.
+func (s *search) decidedNodes(decided iter.Seq[fieldpath.Path]) map[*fieldtree.Node]bool {
+	nodes := map[*fieldtree.Node]bool{}
 	if s.tree.Empty() {
-		return known
+		return nodes
 	}
 	for path := range decided {
 		n := s.tree.AddUnwanted(path)
 		for up := n; up != nil; up = up.Parent() {
-			known[up] = known[up] || up == n
+			nodes[up] = nodes[up] || up == n
 		}
 	}
-	return known
+	return nodes
 }
 
-// isKnown reports whether a node is known, or nested under a decided field.
-func isKnown(n *fieldtree.Node, known map[*fieldtree.Node]bool) bool {
-	_, is := known[n]
+// isDecided reports whether a node is one of the decidedNodes, or nested under a decided field.
+func isDecided(n *fieldtree.Node, decided map[*fieldtree.Node]bool) bool {
+	_, is := decided[n]
 	for ; n != nil && !is; n = n.Parent() {
-		is = known[n]
+		is = decided[n]
 	}
 	return is
 }
