@@ -81,8 +81,9 @@ func sameAsDecoded(t *testing.T, decoded any, o ownership.Object) {
 
 func sameDeclaration(t *testing.T, manifest string) {
 	t.Helper()
-	declared, err := declaredInLastApplied(t, manifest, replicas)
-	if err != nil {
+	created := object(t, liveWith("", manifest, entry("kubectl-client-side-apply", "Update", early, ownsLastApplied, "")))
+	w := read(t, managers, "kubectl-client-side-apply", ownership.Object{}, created)
+	if err := w.Manifests.Unread; err != nil {
 		if !errors.Is(err, ownership.ErrLastApplied) {
 			t.Errorf("want %v, got %v", ownership.ErrLastApplied, err)
 		}
@@ -98,7 +99,7 @@ func sameDeclaration(t *testing.T, manifest string) {
 	case has:
 		want = ownership.Sets
 	}
-	if want != declared {
+	if declared := w.Declared(replicas).Manifest; want != declared {
 		t.Errorf("%s: want %d, got %d", manifest, want, declared)
 	}
 }

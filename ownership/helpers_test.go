@@ -52,10 +52,3 @@ func ruled(m ownership.Managers, rule ownership.Rule) ownership.Managers {
 	rules, _ := ownership.NewRules(rule).For(schema.GroupKind{}, "", ownership.Object{})
 	return m.WithRules(rules, m.Scale)
 }
-
-// declaredInLastApplied returns what a manifest says about a field, when client-side apply creates an object with it.
-func declaredInLastApplied(t *testing.T, manifest string, path fieldpath.Path) (ownership.Declaration, error) {
-	t.Helper()
-	w := read(t, managers, "kubectl-client-side-apply", ownership.Object{}, object(t, liveWith("", manifest, entry("kubectl-client-side-apply", "Update", early, ownsLastApplied, ""))))
-	return w.Declared(path).Manifest, w.Manifests.Unread
-}

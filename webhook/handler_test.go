@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -141,10 +142,7 @@ func TestRulesAndAnnotationsMakeControllersOwners(t *testing.T) {
 	live, incoming := scaledBy7(), applied3()
 	live.entries[0] = entry("my-scaler", "Update", early, managesReplicas, "")
 	kept := []string{"handoff: kept .spec.replicas=7, owned by my-scaler; remove it from the manifest"}
-	patterns, err := ownership.ParseControllerFields(".spec.replicas")
-	if err != nil {
-		t.Fatal(err)
-	}
+	patterns := fieldpattern.MustParse(".spec.replicas")
 	for sentence, c := range map[string]struct {
 		annotation string
 		rules      []ownership.Rule

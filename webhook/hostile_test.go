@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/growth"
 	"github.com/ownership-handoff/handoff/internal/race"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -142,7 +143,7 @@ func newHostile(t *testing.T, all map[string][]byte, seed uint64) *hostile {
 	case byAutoscaler:
 		x.server = newServer(t, enforcedEverywhere())
 	case byRule:
-		x.rules = []ownership.Rule{{Fields: []ownership.Pattern{pattern(".spec.replicas"), pattern(".spec.pool.size")}}}
+		x.rules = []ownership.Rule{{Fields: fieldpattern.MustParse(".spec.replicas", ".spec.pool.size")}}
 	}
 	x.request, _ = unmarshal(t, string(all[x.review]))["request"].(map[string]any)
 	x.was, _ = x.request["oldObject"].(map[string]any)
@@ -169,14 +170,6 @@ func newHostile(t *testing.T, all map[string][]byte, seed uint64) *hostile {
 }
 
 func pick[T any](random *rand.Rand, from []T) T { return from[random.IntN(len(from))] }
-
-func pattern(text string) ownership.Pattern {
-	parsed, err := ownership.ParsePattern(text)
-	if err != nil {
-		panic(err)
-	}
-	return parsed
-}
 
 func (x *hostile) body() []byte {
 	return []byte(encode(map[string]any{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": x.request}))
@@ -412,7 +405,7 @@ func (x *hostile) everything() []string {
 func (x *hostile) rule(rule ownership.Rule, most int, texts ...string) bool {
 	x.others = true
 	for range 1 + x.random.IntN(most) {
-		rule.Fields = append(rule.Fields, pattern(pick(x.random, texts)))
+		rule.Fields = append(rule.Fields, fieldpattern.MustParse(pick(x.random, texts))...)
 	}
 	x.rules = append(x.rules, rule)
 	return true

@@ -6,11 +6,10 @@ import (
 	"maps"
 	"strconv"
 	"strings"
-	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -21,7 +20,7 @@ type dimension struct {
 	from, to int
 	body     func(n int) string
 	// rules returns the rules of the handler; nil for none.
-	rules func(tb testing.TB, n int) []ownership.Rule
+	rules func(n int) []ownership.Rule
 	// keeps reports whether the smallest review must be patched or warned about: a handler that gives up on all of them proves nothing.
 	keeps bool
 	// outside reports that what grows is not in the body, or is the smaller part of it: the cost is compared with n, and memory
@@ -251,27 +250,22 @@ func patternDimensions() map[string]dimension {
 // editableData is a rule for data whose manifest can set new values.
 func editableData() ownership.Rule {
 	return ownership.Rule{
-		Fields: []ownership.Pattern{{{PathElement: fieldpath.FieldNameElement("data")}}}, Writers: []string{ownership.AnyWriter}, Edit: ownership.EditApply,
+		Fields: fieldpattern.MustParse(".data"), Writers: []string{ownership.AnyWriter}, Edit: ownership.EditApply,
 	}
 }
 
 func ruleDimensions() map[string]dimension {
 	const keys = 50
-	rules := func(pattern func(i int) string) func(testing.TB, int) []ownership.Rule {
-		return func(tb testing.TB, n int) []ownership.Rule {
-			tb.Helper()
+	rules := func(pattern func(i int) string) func(n int) []ownership.Rule {
+		return func(n int) []ownership.Rule {
 			all := make([]ownership.Rule, n)
 			for i := range all {
-				parsed, err := ownership.ParsePattern(pattern(i))
-				if err != nil {
-					tb.Fatal(err)
-				}
-				all[i] = ownership.Rule{Kinds: []schema.GroupKind{{Kind: "ConfigMap"}}, Fields: []ownership.Pattern{parsed}}
+				all[i] = ownership.Rule{Kinds: []schema.GroupKind{{Kind: "ConfigMap"}}, Fields: fieldpattern.MustParse(pattern(i))}
 			}
 			return all
 		}
 	}
-	editable := func(testing.TB, int) []ownership.Rule { return []ownership.Rule{editableData()} }
+	editable := func(int) []ownership.Rule { return []ownership.Rule{editableData()} }
 	recorded := func(text func(n int) string) dimension {
 		return dimension{from: 500, to: 8000, keeps: true, rules: editable, body: func(n int) string { return controlledBut(keys, "", text(n)) }}
 	}

@@ -123,7 +123,7 @@ func (d dimension) server(tb testing.TB, n int) *server {
 	s := newServer(tb, &fakeCluster{modes: map[string]string{}})
 	s.Log, s.Events = logr.Discard(), unrecorded{}
 	if d.rules != nil {
-		s.Rules = ownership.NewRules(d.rules(tb, n)...)
+		s.Rules = ownership.NewRules(d.rules(n)...)
 	}
 	return s
 }

@@ -1,13 +1,13 @@
 package webhook_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
+
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 )
 
 // namespaceReview returns a review of a namespace. The objects are the contents of metadata; without live, the namespace is created.
@@ -64,17 +64,8 @@ func TestTheLabelOfANamespaceFollowsItsAnnotation(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			s := newServer(t, &fakeCluster{notReady: true}) // the label needs no state of the cluster
 			response := s.answer(t, namespaceReview(c.manager, c.live, c.incoming))
-			got := []byte(`{"metadata":{` + c.incoming + `}}`)
-			if len(response.Patch) > 0 {
-				patch, err := jsonpatchv4.DecodePatch(response.Patch)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got, err = patch.Apply(got); err != nil {
-					t.Fatalf("the patch %s does not apply: %v", response.Patch, err)
-				}
-			}
-			if diff := cmp.Diff(jsonValue(t, `{"metadata":{`+c.want+`}}`), jsonValue(t, string(got))); diff != "" {
+			got := patchedBy(t, `{"metadata":{`+c.incoming+`}}`, response.Patch)
+			if diff := jsontest.Diff(t, `{"metadata":{`+c.want+`}}`, got); diff != "" {
 				t.Errorf("the namespace (-want +got):\n%s", diff)
 			}
 			var warnings []string
@@ -86,12 +77,4 @@ func TestTheLabelOfANamespaceFollowsItsAnnotation(t *testing.T) {
 			}
 		})
 	}
-}
-
-func jsonValue(t *testing.T, text string) (v any) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
-	return v
 }

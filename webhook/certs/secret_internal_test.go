@@ -22,7 +22,7 @@ func TestRenewReplacesOnlyInvalidCertificates(t *testing.T) {
 	if _, err := r.renew(other); err != nil {
 		t.Fatal(err)
 	}
-	short := shortLived(t, r)
+	short := issued(t, r, newCA(t, 0, caDuration), -backdate, servingRenewal-time.Hour)
 	ending := newCA(t, 0, caRenewal-day)
 	set := func(from map[string][]byte, changes map[string][]byte) map[string][]byte {
 		data := maps.Clone(from)
@@ -82,10 +82,14 @@ func TestRenewReplacesOnlyInvalidCertificates(t *testing.T) {
 // ahead returns the data of a Secret whose CA and certificate were created by replicas with clocks that were ahead.
 func ahead(t *testing.T, r *Rotator, caBy, servingBy time.Duration) map[string][]byte {
 	t.Helper()
-	a := newCA(t, -caBy, caDuration)
+	return issued(t, r, newCA(t, -caBy, caDuration), servingBy-backdate, servingBy+servingDuration-time.Hour)
+}
+
+// issued returns the data of a Secret with a CA, and with a certificate that is valid from a time until another, both from now.
+func issued(t *testing.T, r *Rotator, a *rotator.KeyPairArtifacts, from, until time.Duration) map[string][]byte {
+	t.Helper()
 	maker := &rotator.CertRotator{DNSName: r.names()[0], ExtraDNSNames: r.names()[1:], ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
-	created := time.Now().Add(servingBy)
-	crt, key, err := maker.CreateCertPEM(a, created.Add(-backdate), created.Add(servingDuration-time.Hour))
+	crt, key, err := maker.CreateCertPEM(a, time.Now().Add(from), time.Now().Add(until))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,18 +139,6 @@ func TestACertificateStartsWithItsCA(t *testing.T) {
 	if begins := pair.Leaf.NotBefore; !begins.Equal(a.Cert.NotBefore) {
 		t.Errorf("the certificate starts at %s, its CA at %s", begins, a.Cert.NotBefore)
 	}
-}
-
-// shortLived returns the data of a Secret whose certificate is valid, but due for renewal.
-func shortLived(t *testing.T, r *Rotator) map[string][]byte {
-	t.Helper()
-	a := newCA(t, 0, caDuration)
-	maker := &rotator.CertRotator{DNSName: r.names()[0], ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
-	crt, key, err := maker.CreateCertPEM(a, time.Now().Add(-backdate), time.Now().Add(servingRenewal-time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return map[string][]byte{"ca.crt": a.CertPEM, "ca.key": a.KeyPEM, "tls.crt": crt, "tls.key": key}
 }
 
 // wantValid verifies that clients which trust the CA accept the certificate for the Service until it is renewed.

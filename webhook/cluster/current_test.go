@@ -26,22 +26,26 @@ type connection struct {
 	repair func()
 }
 
-func overTCP(t *testing.T, fail func(*proxy.TCP)) connection {
-	t.Helper()
-	server, err := url.Parse(suite.plane.Config.Host)
-	if err != nil {
-		t.Fatal(err)
+func overTCP(fail func(*proxy.TCP)) func(*testing.T) connection {
+	return func(t *testing.T) connection {
+		t.Helper()
+		server, err := url.Parse(suite.plane.Config.Host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := proxy.StartTCP(t, server.Host)
+		config := rest.CopyConfig(suite.plane.Config)
+		config.Host = "https://" + p.Address
+		return connection{config, func() { fail(p) }, p.Pass}
 	}
-	p := proxy.StartTCP(t, server.Host)
-	config := rest.CopyConfig(suite.plane.Config)
-	config.Host = "https://" + p.Address
-	return connection{config, func() { fail(p) }, p.Pass}
 }
 
-func overHTTP(t *testing.T, fail func(*proxy.HTTP)) connection {
-	t.Helper()
-	p := proxy.StartHTTP(t, suite.plane.Config)
-	return connection{&rest.Config{Host: p.URL, QPS: 1000, Burst: 1000}, func() { fail(p) }, p.Pass}
+func overHTTP(fail func(*proxy.HTTP)) func(*testing.T) connection {
+	return func(t *testing.T) connection {
+		t.Helper()
+		p := proxy.StartHTTP(t, suite.plane.Config)
+		return connection{&rest.Config{Host: p.URL, QPS: 1000, Burst: 1000}, func() { fail(p) }, p.Pass}
+	}
 }
 
 // outages returns ways to lose the API server, with the reason in the check's error. None may look like a cluster without
@@ -49,28 +53,13 @@ func overHTTP(t *testing.T, fail func(*proxy.HTTP)) connection {
 func outages() map[string]outage {
 	const noResponse = "the API server did not answer within 5s"
 	refuse := func(status int) func(*testing.T) connection {
-		return func(t *testing.T) connection {
-			t.Helper()
-			return overHTTP(t, func(p *proxy.HTTP) { p.Refuse(status) })
-		}
-	}
-	tcp := func(fail func(*proxy.TCP)) func(*testing.T) connection {
-		return func(t *testing.T) connection {
-			t.Helper()
-			return overTCP(t, fail)
-		}
-	}
-	watches := func(fail func(*proxy.HTTP)) func(*testing.T) connection {
-		return func(t *testing.T) connection {
-			t.Helper()
-			return overHTTP(t, fail)
-		}
+		return overHTTP(func(p *proxy.HTTP) { p.Refuse(status) })
 	}
 	return map[string]outage{
-		"a proxy closes every connection":             {tcp((*proxy.TCP).Cut), noResponse},
-		"a proxy forwards nothing":                    {tcp((*proxy.TCP).Silence), noResponse},
-		"a proxy closes only watches":                 {watches((*proxy.HTTP).CutWatches), noResponse},
-		"a proxy forwards nothing of watches":         {watches((*proxy.HTTP).SilenceWatches), "did not end the watch after its timeout"},
+		"a proxy closes every connection":             {overTCP((*proxy.TCP).Cut), noResponse},
+		"a proxy forwards nothing":                    {overTCP((*proxy.TCP).Silence), noResponse},
+		"a proxy closes only watches":                 {overHTTP((*proxy.HTTP).CutWatches), noResponse},
+		"a proxy forwards nothing of watches":         {overHTTP((*proxy.HTTP).SilenceWatches), "did not end the watch after its timeout"},
 		"the token is no longer accepted":             {refuse(http.StatusUnauthorized), "provide credentials"},
 		"the permission is revoked":                   {refuse(http.StatusForbidden), "Forbidden"},
 		"a load balancer has no API server behind it": {refuse(http.StatusBadGateway), "Bad Gateway"},

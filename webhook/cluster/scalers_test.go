@@ -137,13 +137,20 @@ func defineScaler(kind schema.GroupKind, plural string, versions ...string) *api
 	return crd
 }
 
-// createScaler creates an object of a kind that has just been defined, which the API server may not serve yet.
-func createScaler(t *testing.T, namespace, name string, kind schema.GroupVersionKind, spec map[string]any) *unstructured.Unstructured {
-	t.Helper()
-	o := &unstructured.Unstructured{Object: map[string]any{"spec": spec}}
+// scaler returns an object of a kind.
+func scaler(namespace, name string, kind schema.GroupVersionKind) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
 	o.SetGroupVersionKind(kind)
 	o.SetNamespace(namespace)
 	o.SetName(name)
+	return o
+}
+
+// createScaler creates an object of a kind that has just been defined, which the API server may not serve yet.
+func createScaler(t *testing.T, namespace, name string, kind schema.GroupVersionKind, spec map[string]any) *unstructured.Unstructured {
+	t.Helper()
+	o := scaler(namespace, name, kind)
+	o.Object["spec"] = spec
 	var err error
 	eventually(t, "the scaler is created", true, func() bool {
 		err = suite.client.Create(t.Context(), o)
@@ -307,10 +314,7 @@ func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 	// A change of what does not matter is not reported again; a HorizontalPodAutoscaler beside a scaler is.
 	for _, name := range []string{"none", "a"} {
 		labels := []byte(`{"metadata":{"labels":{"some":"label"}}}`)
-		o := &unstructured.Unstructured{}
-		o.SetGroupVersionKind(kind.GroupKind.WithVersion("v1"))
-		o.SetNamespace(opted)
-		o.SetName(name)
+		o := scaler(opted, name, kind.GroupKind.WithVersion("v1"))
 		if err := suite.client.Patch(t.Context(), o, client.RawPatch("application/merge-patch+json", labels)); err != nil {
 			t.Fatal(err)
 		}
@@ -325,11 +329,7 @@ func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 
 	// Nothing is remembered of targets that are no longer shared, because users can create and delete any number of scalers:
 	// when it begins again, it is reported again.
-	b := &unstructured.Unstructured{}
-	b.SetGroupVersionKind(kind.GroupKind.WithVersion("v1"))
-	b.SetNamespace(opted)
-	b.SetName("b")
-	if err := suite.client.Delete(t.Context(), b); err != nil {
+	if err := suite.client.Delete(t.Context(), scaler(opted, "b", kind.GroupKind.WithVersion("v1"))); err != nil {
 		t.Fatal(err)
 	}
 	createScaler(t, opted, "marker", kind.GroupKind.WithVersion("v1"), map[string]any{})
