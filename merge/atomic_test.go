@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -189,65 +187,6 @@ func TestAPatchThatDoesNotRestoreEveryFieldIsNotUsed(t *testing.T) {
 			t.Errorf("%s: want %v and no patch, got %v, %s", sentence, merge.ErrNotRestored, applied.Skipped, operationsOf(t, applied.Operations))
 		}
 	}
-}
-
-// TestNamedElementsOfAnAtomicList compares generated lists with a model: an element gets the weight of live if its name is unique in both.
-func TestNamedElementsOfAnAtomicList(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the lists need not be unpredictable
-	for range 3000 {
-		was, is := randomRoutes(random), randomRoutes(random)
-		want := slices.Clone(is)
-		for i, route := range want {
-			of := named(was, route.Name)
-			if len(of) == 1 && len(named(is, route.Name)) == 1 && of[0].Weight != nil {
-				want[i].Weight = of[0].Weight
-			}
-		}
-		live, sent, stored := string(jsontest.Encode(t, was)), string(jsontest.Encode(t, is)), string(jsontest.Encode(t, want))
-		got := applyAtomic(t, ".http[name=*].w", live, sent)
-		if diff := jsontest.Diff(t, `{"http":`+stored+`}`, string(got.object.At("spec").Text())); diff != "" {
-			t.Fatalf("%s, applied %s (-want +got):\n%s", live, sent, diff)
-		}
-		managers := "ci rollouts"
-		switch stored {
-		case sent:
-			continue // nothing is kept
-		case live:
-			managers = "rollouts"
-		}
-		if diff := gocmp.Diff(managers, managersOf(got.entries)); diff != "" {
-			t.Fatalf("%s, applied %s: managers (-want +got):\n%s", live, sent, diff)
-		}
-	}
-}
-
-// route is an element of an atomic list.
-type route struct {
-	Name   string `json:"name,omitempty"`
-	Other  int    `json:"o"`
-	Weight *int   `json:"w,omitempty"`
-}
-
-func randomRoutes(random *rand.Rand) []route {
-	routes := make([]route, random.IntN(4))
-	for i := range routes {
-		weight := random.IntN(3)
-		routes[i] = route{Name: []string{"a", "b", "c", ""}[random.IntN(4)], Other: random.IntN(2), Weight: &weight}
-		if random.IntN(4) == 0 {
-			routes[i].Weight = nil
-		}
-	}
-	return routes
-}
-
-// named returns the elements with a name.
-func named(routes []route, name string) (found []route) {
-	for _, r := range routes {
-		if r.Name == name && name != "" {
-			found = append(found, r)
-		}
-	}
-	return found
 }
 
 // managersOf returns the managers of .spec.http.

@@ -29,7 +29,6 @@ func TestOwners(t *testing.T) {
 		want    ownership.FieldOwner
 	}{
 		"no manager has declared it":                                        {scaled, nil, ownership.Lacks, owned(ownership.Default, "")},
-		"managers of other fields do not count":                             {scaled, []string{image}, ownership.Lacks, owned(ownership.Default, "")},
 		"the base sets it, and no entry has it":                             {scaled, nil, ownership.Sets, owned(ownership.Manifest, "")},
 		"the base sets null, and no entry has it":                           {scaled, nil, ownership.Clears, owned(ownership.Manifest, "")},
 		"an applier by an update":                                           {scaled, []string{update("helm")}, ownership.Lacks, owned(ownership.Manifest, "helm")},

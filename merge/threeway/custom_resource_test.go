@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
@@ -68,11 +68,7 @@ var customResource = map[string]documented{
 // widgetSchema returns the schema of kind Widget.
 func widgetSchema(t *testing.T) schema.Schema {
 	t.Helper()
-	definition, err := yaml.YAMLToJSON([]byte(widget))
-	if err != nil {
-		t.Fatal(err)
-	}
-	place, err := schema.OpenAPI(definition)
+	place, err := schema.OpenAPI(jsontest.FromYAML(t, widget))
 	if err != nil {
 		t.Fatal(err)
 	}

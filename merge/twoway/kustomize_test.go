@@ -14,6 +14,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
+
+	"github.com/ownership-handoff/handoff/test/golden"
 )
 
 var update = flag.Bool("update", false, "write kustomize_schema.txt")
@@ -27,11 +29,8 @@ func TestKustomizeSchemaFileEqualsKyaml(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); diff != "" {
+	got := golden.Read(t, file)
+	if diff := gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
 		t.Errorf("%s is not what go generate makes (-want +got):\n%s", file, diff)
 	}
 }

@@ -1,7 +1,6 @@
 package clients_test
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 )
 
@@ -85,13 +85,10 @@ func (n *namespace) sync(m fmt.Stringer, options []string) error {
 	}
 	revision := n.commit(m)
 	n.application(nil)
-	list, err := json.Marshal(options)
-	if err != nil {
-		n.Fatal(err)
-	}
+	list := string(jsontest.Encode(n.T, options))
 	var state map[string]any
 	for range 5 {
-		if state = n.operate(revision, string(list)); state["phase"] == "Succeeded" {
+		if state = n.operate(revision, list); state["phase"] == "Succeeded" {
 			return nil
 		}
 		// People would sync again if a replacement has met a controller's write, or an object that Argo CD does not know of yet.

@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"testing"
@@ -9,6 +8,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/test/packs"
 )
 
@@ -52,10 +52,7 @@ func TestCensusPlays(t *testing.T) {
 			all = append(all, p)
 		}
 	}
-	configuration, err := json.Marshal(map[string]any{"apiVersion": config.APIVersion, "kind": config.Kind, "rules": rules})
-	if err != nil {
-		t.Fatal(err)
-	}
+	configuration := jsontest.Encode(t, map[string]any{"apiVersion": config.APIVersion, "kind": config.Kind, "rules": rules})
 	withKinds(t, all)
 	for _, s := range syncers()[:2] {
 		t.Run(s.name, func(t *testing.T) {

@@ -3,11 +3,11 @@ package e2e_test
 import (
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ownership-handoff/handoff/test/golden"
 	"github.com/ownership-handoff/handoff/test/objects"
 	"github.com/ownership-handoff/handoff/test/proxy"
 )
@@ -27,12 +27,9 @@ func behindTCP(t *testing.T) (kubeconfig string, p *proxy.TCP) {
 // servedAt returns a copy of a kubeconfig with another server address.
 func servedAt(t *testing.T, kubeconfig, address string) string {
 	t.Helper()
-	text, err := os.ReadFile(kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	changed := strings.Replace(string(text), strings.TrimSuffix(cluster.Plane.Config.Host, "/"), address, 1)
-	if changed == string(text) {
+	text := golden.Read(t, kubeconfig)
+	changed := strings.Replace(text, strings.TrimSuffix(cluster.Plane.Config.Host, "/"), address, 1)
+	if changed == text {
 		t.Fatalf("%s is not in %s", cluster.Plane.Config.Host, kubeconfig)
 	}
 	return objects.Write(t, changed, t.TempDir(), "kubeconfig")

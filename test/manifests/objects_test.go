@@ -1,7 +1,6 @@
 package manifests_test
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -13,6 +12,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 )
 
 // objects are the objects of manifests, by KIND/NAME.
@@ -76,11 +77,7 @@ func kustomize(t *testing.T, folders ...string) objects {
 		}
 		lists[list] = append(lists[list], "MANIFESTS/"+folder)
 	}
-	text, err := json.Marshal(lists)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return kustomization(t, string(text))
+	return kustomization(t, string(jsontest.Encode(t, lists)))
 }
 
 // kustomization builds a kustomization, in which MANIFESTS is the folder of the manifests.
@@ -141,8 +138,8 @@ func TestAnotherNamespaceStaysAsItIs(t *testing.T) {
 			t.Errorf("%s is in namespace %s", name, namespace)
 		}
 	}
-	if text, err := json.Marshal(all["PrometheusRule/handoff-webhook"]); err != nil || strings.Contains(string(text), system) {
-		t.Errorf("the alerts name the namespace %s: %v", system, err)
+	if text := string(jsontest.Encode(t, all["PrometheusRule/handoff-webhook"])); strings.Contains(text, system) {
+		t.Errorf("the alerts name the namespace %s: %s", system, text)
 	}
 }
 

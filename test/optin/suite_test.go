@@ -4,7 +4,6 @@
 package optin_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +22,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
+	"github.com/ownership-handoff/handoff/test/golden"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
@@ -96,12 +96,13 @@ func prepare(ctx context.Context, plane *controlplane.ControlPlane) (err error) 
 	if err != nil {
 		return err
 	}
-	return startWebhook(ctx)
+	return startWebhook(ctx, handofftest.Options{})
 }
 
 // startWebhook starts the webhook as the ServiceAccount, and registers it.
-func startWebhook(ctx context.Context) (err error) {
-	cluster.webhook, err = handofftest.Start(ctx, cluster.plane, handofftest.Options{Kubeconfig: cluster.kubeconfig})
+func startWebhook(ctx context.Context, options handofftest.Options) (err error) {
+	options.Kubeconfig = cluster.kubeconfig
+	cluster.webhook, err = handofftest.Start(ctx, cluster.plane, options)
 	if err != nil {
 		return err
 	}
@@ -127,13 +128,9 @@ func short(text string) string { return text[:min(len(text), 300)] }
 // install replaces the webhook, and registers it.
 func install(t *testing.T, options handofftest.Options) {
 	t.Helper()
-	options.Kubeconfig = cluster.kubeconfig
 	err := errors.Join(cluster.webhook.Unregister(t.Context()), cluster.webhook.Stop())
 	if err == nil {
-		cluster.webhook, err = handofftest.Start(t.Context(), cluster.plane, options)
-	}
-	if err == nil {
-		err = cluster.webhook.Register(t.Context())
+		err = startWebhook(t.Context(), options)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -238,18 +235,14 @@ func reviews(t *testing.T) (lines []string) {
 // each: "patch deployments: webhook.ownership-handoff.io".
 func audited(t *testing.T, offset int64, namespace string) (lines []string) {
 	t.Helper()
-	log, err := os.ReadFile(filepath.Join(cluster.plane.Dir, "audit.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range bytes.Lines(log[offset:]) {
+	for line := range strings.Lines(golden.Read(t, cluster.plane.Dir, "audit.log")[offset:]) {
 		var event struct {
 			Verb        string
 			Annotations map[string]string
 			ObjectRef   struct{ Resource, Namespace string }
 			User        struct{ Username string }
 		}
-		if err := json.Unmarshal(line, &event); err != nil {
+		if err := json.Unmarshal([]byte(line), &event); err != nil {
 			t.Fatal(err)
 		}
 		if event.ObjectRef.Namespace != namespace || event.User.Username == "system:apiserver" {
