@@ -63,7 +63,11 @@ handoff has kept keep their values. Objects with the label of that name stay in 
 // setModes sets or, for the mode "", removes the annotation of all namespaces, also after an error about one of them. Then it reports
 // where the mode is not in effect.
 func (s *shared) setModes(ctx context.Context, names []string, mode optin.Mode) error {
-	namespaces, err := source.Client(s.cluster, source.Identity{Kind: corev1.SchemeGroupVersion.WithKind("Namespace")})
+	reader, err := source.Reader{Cluster: s.cluster}.Open()
+	if err != nil {
+		return err
+	}
+	namespaces, err := reader.Client(source.Identity{Kind: corev1.SchemeGroupVersion.WithKind("Namespace")})
 	if err != nil {
 		return err
 	}

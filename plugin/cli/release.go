@@ -12,7 +12,6 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/plugin/release"
-	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 func (s *shared) newRelease() *cobra.Command {
@@ -84,7 +83,7 @@ func (s *shared) tryRelease(
 	if plan, s.failures = release.Of(subjects[0], fields, s.env.Now()); len(s.failures) > 0 {
 		return plan, nil, nil
 	}
-	client, err := source.Client(s.cluster, plan.Subject.Identity)
+	client, err := reader.Client(plan.Subject.Identity)
 	if err == nil {
 		after, err = plan.CarryOut(c.Context(), client, s.dryRun)
 	}

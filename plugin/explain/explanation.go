@@ -55,21 +55,17 @@ func Of(s source.Subject) (Explanation, error) {
 		}
 	}
 	if len(s.Object.ManagedFields()) == 0 {
-		e.gap("no managedFields, so owners are known only from annotations and autoscalers; " +
+		e.Subject.Gap("no managedFields, so owners are known only from annotations and autoscalers; " +
 			"export it with kubectl get -o yaml --show-managed-fields")
 		if !isOwned {
 			return e, errors.New(e.Subject.Gaps[len(e.Subject.Gaps)-1])
 		}
 	}
 	if unrecorded != "" && !e.recorded {
-		e.gap("no last-applied annotation, so the fields that the manifest of " + unrecorded + " declares are unknown; " +
-			"check the manifest itself")
+		e.Subject.Gap("no last-applied annotation, so the fields that the manifest of %s declares are unknown; check the manifest itself",
+			unrecorded)
 	}
 	return e, nil
-}
-
-func (e *Explanation) gap(text string) {
-	e.Subject.Gaps = append(e.Subject.Gaps, e.Subject.String()+": "+text)
 }
 
 // declared returns what the recorded manifests declare about a field: "yes", "no", "null", a value that differs from the

@@ -88,20 +88,19 @@ func (e Explanation) who(f *ownership.Field, it string) string {
 
 // setBy returns which manager set a field.
 func setBy(setter ownership.Owner, name, it string) string {
-	by := fmt.Sprintf("%#q", name)
 	switch {
 	case setter == ownership.Autoscaler:
-		return "the autoscaler " + by + " set " + it
+		return fmt.Sprintf("the autoscaler %#q set %s", name, it)
 	case setter == ownership.Controller:
-		return "the controller " + by + " set " + it
+		return fmt.Sprintf("the controller %#q set %s", name, it)
 	case setter == ownership.Imperative:
-		return "a user set " + it + " with an imperative command (" + by + ")"
+		return fmt.Sprintf("a user set %s with an imperative command (%#q)", it, name)
 	case setter == ownership.Other:
-		return by + ", a manager that the configuration does not list, set " + it
+		return fmt.Sprintf("%#q, a manager that the configuration does not list, set %s", name, it)
 	case name == "":
 		return "the manifest set " + it
 	default:
-		return "the manifest set " + it + " (" + by + ")"
+		return fmt.Sprintf("the manifest set %s (%#q)", it, name)
 	}
 }
 

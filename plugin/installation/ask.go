@@ -15,12 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/rand"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/protocol"
+	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // FieldManager is the field manager of dry runs and of writes of namespaces. Like kubectl's own, it counts as imperative.
@@ -55,12 +54,7 @@ func (in *Installation) Ask(ctx context.Context, namespace string, labeled bool)
 // ask makes a dry run of each kind that the entries select until one is answered or allowed: permissions or a policy can rule out one
 // of them. The error is that of the first.
 func (in *Installation) ask(ctx context.Context, namespace string, labeled bool) (reply Reply, err error) {
-	c := rest.CopyConfig(in.config)
-	c.WarningHandler, c.WarningHandlerWithContext = &reply, nil
-	objects, err := dynamic.NewForConfig(c)
-	if err != nil {
-		return reply, err
-	}
+	ctx = source.WithWarnings(ctx, reply.hear)
 	into, unread := in.Namespace(ctx, namespace)
 	err = errNoProbe
 	for _, kind := range []string{"Deployment", "StatefulSet", "ReplicaSet"} {
@@ -79,7 +73,7 @@ func (in *Installation) ask(ctx context.Context, namespace string, labeled bool)
 			continue
 		}
 		options := metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: FieldManager}
-		_, failed := objects.Resource(resource).Namespace(namespace).Create(ctx, o, options)
+		_, failed := in.objects.Resource(resource).Namespace(namespace).Create(ctx, o, options)
 		var status apierrors.APIStatus
 		switch {
 		case failed == nil || reply.Answered: // another webhook or a policy can refuse the object afterwards
@@ -101,13 +95,14 @@ func Refused(err error) bool {
 // answer matches the answer to a dry run. Later versions can state more.
 var answer = regexp.MustCompile(`^` + protocol.WarningPrefix + protocol.Answered + `([^,]*), configuration ([^,]*), mode ([^,]*)`)
 
-// HandleWarningHeader implements rest.WarningHandler.
-func (r *Reply) HandleWarningHeader(_ int, _, text string) {
+// hear reads a warning.
+func (r *Reply) hear(text string) bool {
 	if !strings.HasPrefix(text, protocol.WarningPrefix) {
-		return
+		return true
 	}
 	r.Answered, r.Warnings = true, append(r.Warnings, text)
 	if stated := answer.FindStringSubmatch(text); stated != nil {
 		r.Version, r.Configuration, r.Mode = stated[1], stated[2], optin.Mode(stated[3])
 	}
+	return true
 }

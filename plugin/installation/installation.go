@@ -24,6 +24,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/manifests"
+	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 const (
@@ -55,7 +56,7 @@ type Installation struct {
 
 // Of reads the installation of a cluster. It returns an error only if the API server cannot be reached.
 func Of(ctx context.Context, c *rest.Config) (*Installation, error) {
-	objects, err := dynamic.NewForConfig(c)
+	objects, err := source.Dynamic(c)
 	if err != nil {
 		return nil, fmt.Errorf("creating a client: %w", err)
 	}

@@ -32,7 +32,7 @@ func (s *Stream) Apply(edits []*Place) ([]byte, error) {
 		}
 	}
 	for _, at := range edits {
-		if at.Value == nil && at.object().Find(at.Path) != nil {
+		if at.Value == nil && len(at.object().Nearest(at.Path).Path) == len(at.Path) {
 			return nil, fmt.Errorf("%s: line %d: the field is set twice in the same object, or also through an anchor; "+
 				"remove one of them", s.Name, at.Line())
 		}
@@ -109,7 +109,7 @@ func (e *editor) partsOf(parent *yaml.Node) (parts []part) {
 		if parent.Kind == yaml.SequenceNode {
 			key, width = nil, 1
 		}
-		start, end := e.text.spanIn(parent, key, content[width-1])
+		start, end := e.text.span(parent, key, content[width-1])
 		parts = append(parts, part{content[:width], start, end, e.removed[content[width-1]]})
 		content = content[width:]
 	}
@@ -180,7 +180,7 @@ func (e *editor) cutBlock(parts []part, i, run int) {
 
 // replace replaces the value of a field by JSON, which is YAML in flow style. A comment stays if it is on the same line.
 func (e *editor) replace(at *Place) {
-	start, end := e.text.span(at)
+	start, end := e.text.span(at.in.collection(), at.Key, at.Node)
 	begins, inFlow := e.text.starts[at.Node], isFlow(at.in.collection())
 	switch onOneLine := bytes.IndexByte(e.text.bytes[start:end], '\n') < 0; {
 	case at.Key == nil, inFlow, onOneLine && e.text.at(begins-1) != ':':

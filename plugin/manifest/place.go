@@ -23,14 +23,6 @@ type Place struct {
 	merged bool   // whether the field is that of a merge key
 }
 
-// Find returns the place of a path in an object, or nil.
-func (o Object) Find(path fieldpath.Path) *Place {
-	if at := o.Nearest(path); len(at.Path) == len(path) {
-		return at
-	}
-	return nil
-}
-
 // Nearest returns the place of the longest part of a path that an object has.
 func (o Object) Nearest(path fieldpath.Path) *Place {
 	at := &Place{Node: o.Node}

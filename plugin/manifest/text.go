@@ -43,11 +43,8 @@ func newText(content []byte, documents []*yaml.Node) text {
 
 func isFlow(node *yaml.Node) bool { return node.Style&yaml.FlowStyle != 0 }
 
-// span returns the offsets at which a place begins, with its key or dash, and ends.
-func (t text) span(at *Place) (start, end int) { return t.spanIn(at.in.collection(), at.Key, at.Node) }
-
-// spanIn is span for a part of a mapping, or for an element of a sequence, which has no key.
-func (t text) spanIn(parent, key, node *yaml.Node) (start, end int) {
+// span returns the offsets at which a part of a mapping or, without a key, an element of a sequence begins, with its key or dash, and ends.
+func (t text) span(parent, key, node *yaml.Node) (start, end int) {
 	start = t.starts[node]
 	if key != nil {
 		start = t.starts[key]

@@ -3,7 +3,6 @@ package preview
 import (
 	"context"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,7 +37,15 @@ func (t *trial) send(ctx context.Context, mode optin.Mode) (a answer, err error)
 	if err != nil {
 		return a, err
 	}
-	ctx, heard := source.WithWarnings(ctx, mode == "")
+	heard := false
+	ctx = source.WithWarnings(ctx, func(text string) bool {
+		heard = true
+		isOurs := strings.HasPrefix(text, protocol.WarningPrefix)
+		if isOurs {
+			a.warnings = append(a.warnings, text)
+		}
+		return isOurs || mode != ""
+	})
 	dryRun := []string{metav1.DryRunAll}
 	var stored *unstructured.Unstructured
 	if t.preview.Creates && !t.options.ServerSide {
@@ -63,9 +70,7 @@ func (t *trial) send(ctx context.Context, mode optin.Mode) (a answer, err error)
 	if err != nil {
 		return a, t.classify(err)
 	}
-	isOther := func(text string) bool { return !strings.HasPrefix(text, protocol.WarningPrefix) }
-	a.warnings = slices.DeleteFunc(slices.Clone(*heard), isOther)
-	a.answered = len(a.warnings) > 0 || t.application.Subject.IsSecret() && len(*heard) > 0
+	a.answered = len(a.warnings) > 0 || t.application.Subject.IsSecret() && heard
 	if applied, marked := strings.CutSuffix(lastApplied(stored), mark); marked && !t.options.ServerSide {
 		setLastApplied(stored, applied)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,8 +19,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/pager"
-
-	"github.com/ownership-handoff/handoff/internal/protocol"
 )
 
 // cluster is the origin of objects in a cluster.
@@ -36,10 +33,8 @@ func newCluster(getter genericclioptions.RESTClientGetter) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	restConfig = rest.CopyConfig(restConfig)
-	restConfig.WarningHandlerWithContext = warningHandler{restConfig.WarningHandler}
 	c := &cluster{getter: getter}
-	if c.objects, err = dynamic.NewForConfig(restConfig); err != nil {
+	if c.objects, err = Dynamic(restConfig); err != nil {
 		return nil, err
 	}
 	client, err := getter.ToDiscoveryClient()
@@ -134,13 +129,9 @@ func where(namespace string) string {
 	return "in namespace " + namespace
 }
 
-// Client returns the client for an object in a cluster.
-func Client(getter genericclioptions.RESTClientGetter, id Identity) (dynamic.ResourceInterface, error) {
-	c, err := newCluster(getter)
-	if err != nil {
-		return nil, Advise(err, id.Namespace)
-	}
-	client, _, err := c.client(id, "")
+// Client returns the client for an object in the cluster.
+func (r *Reader) Client(id Identity) (dynamic.ResourceInterface, error) {
+	client, _, err := r.cluster.client(id, r.namespace)
 	return client, err
 }
 
@@ -209,25 +200,28 @@ func (c *cluster) surveyed(types []string) (kinds []*Resource, gaps []string, er
 	return kinds, gaps, nil
 }
 
-type hearKey struct{}
-
-// WithWarnings returns a context whose requests append the warnings in their responses to heard. If forwarded is set, those
-// that are not handoff's are also shown to the user.
-func WithWarnings(ctx context.Context, forwarded bool) (with context.Context, heard *[]string) {
-	heard = &[]string{}
-	return context.WithValue(ctx, hearKey{}, func(text string) (isShown bool) {
-		*heard = append(*heard, text)
-		return forwarded && !strings.HasPrefix(text, protocol.WarningPrefix)
-	}), heard
+// Dynamic returns a client whose requests give the warnings in their responses to WithWarnings.
+func Dynamic(c *rest.Config) (dynamic.Interface, error) {
+	c = rest.CopyConfig(c)
+	c.WarningHandlerWithContext = warningHandler{c.WarningHandler}
+	return dynamic.NewForConfig(c)
 }
 
-// warningHandler gives warnings to the context of a request, and shows them to the user.
+type hearKey struct{}
+
+// WithWarnings returns a context whose requests call hear with the warnings in their responses. Those for which it returns false are shown
+// to the user.
+func WithWarnings(ctx context.Context, hear func(text string) bool) context.Context {
+	return context.WithValue(ctx, hearKey{}, hear)
+}
+
+// warningHandler gives warnings to the context of a request, and shows the others to the user.
 type warningHandler struct{ next rest.WarningHandler }
 
 // HandleWarningHeaderWithContext implements rest.WarningHandlerWithContext.
 func (h warningHandler) HandleWarningHeaderWithContext(ctx context.Context, code int, agent, text string) {
 	hear, ok := ctx.Value(hearKey{}).(func(string) bool)
-	if isShown := !ok || hear(text); isShown && h.next != nil {
+	if (!ok || !hear(text)) && h.next != nil {
 		h.next.HandleWarningHeader(code, agent, text)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -44,9 +45,9 @@ func unstructuredOf(infos []*resource.Info) []*unstructured.Unstructured {
 
 // isType reports whether a word is the singular or plural name of a kind, with or without its group.
 func isType(kind schema.GroupVersionKind, word string) bool {
-	word, group, qualified := strings.Cut(strings.ToLower(word), ".")
-	singular := strings.ToLower(kind.Kind)
-	return (word == singular || word == singular+"s" || word == singular+"es") && (!qualified || group == kind.Group)
+	plural, singular := meta.UnsafeGuessKindToResource(kind)
+	is := schema.ParseGroupResource(strings.ToLower(word))
+	return (is.Resource == plural.Resource || is.Resource == singular.Resource) && (is.Group == "" || is.Group == kind.Group)
 }
 
 var errEmpty = errors.New("the files contain no objects; write them with kubectl get -o yaml --show-managed-fields")

@@ -27,7 +27,7 @@ func (r *Reader) Get(ctx context.Context, id Identity) (s Subject, ok bool, err 
 	}
 	s, err = r.subject(ctx, live, true)
 	if r.cluster == nil && len(s.Object.ManagedFields()) == 0 { // kubectl get removes them by default
-		s.gap("no managedFields, so the owners of its fields are unknown; export it with kubectl get -o yaml --show-managed-fields")
+		s.Gap("no managedFields, so the owners of its fields are unknown; export it with kubectl get -o yaml --show-managed-fields")
 	}
 	return s, err == nil, err
 }

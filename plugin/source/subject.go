@@ -35,7 +35,7 @@ func (r *Reader) newSubject(o *unstructured.Unstructured) (s Subject, err error)
 		if s.IsSecret() {
 			details = ""
 		}
-		s.gap("invalid paths in annotation %s are ignored; fix them%s", ownership.ControllerFieldsAnnotation, details)
+		s.Gap("invalid paths in annotation %s are ignored; fix them%s", ownership.ControllerFieldsAnnotation, details)
 	}
 	return s, nil
 }
@@ -49,7 +49,7 @@ func Parse(o *unstructured.Unstructured) (ownership.Object, error) {
 	return ownership.ParseObject(text)
 }
 
-// gap adds a gap to the subject.
-func (s *Subject) gap(format string, args ...any) {
+// Gap adds a gap to the subject.
+func (s *Subject) Gap(format string, args ...any) {
 	s.Gaps = append(s.Gaps, s.String()+": "+fmt.Sprintf(format, args...))
 }
