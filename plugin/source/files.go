@@ -73,17 +73,13 @@ func (f *files) chosen(r *Reader, names []string) (objects []*unstructured.Unstr
 	if len(f.objects) == 0 {
 		return nil, nil, errEmpty
 	}
-	selector, err := labels.Parse(r.Selector)
-	if err != nil {
-		return nil, nil, err
-	}
 	kind, name, isNamed := strings.Cut(strings.Join(names, " "), "/")
 	if len(names) > 1 || len(names) > 0 && !isNamed {
 		return nil, nil, fmt.Errorf("%s: with -f, name one object as TYPE/NAME", strings.Join(names, " "))
 	}
 	for _, o := range f.objects {
 		isChosen := !isNamed || o.GetName() == name && isType(o.GroupVersionKind(), kind)
-		if isChosen && selector.Matches(labels.Set(o.GetLabels())) {
+		if isChosen && r.selector.Matches(labels.Set(o.GetLabels())) {
 			objects = append(objects, o)
 		}
 	}

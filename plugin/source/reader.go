@@ -4,6 +4,7 @@ package source
 
 import (
 	"context"
+	"fmt"
 	"io"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -36,6 +37,7 @@ type Reader struct {
 	// namespace is that of objects without one: in files, only if a flag selects it. A flag also forbids others.
 	namespace string
 	explicit  bool
+	selector  labels.Selector
 
 	managers ownership.Managers
 	rules    ownership.Rules
@@ -72,6 +74,9 @@ func (r Reader) Open() (*Reader, error) {
 	r.managers = r.Configuration.Managers()
 	r.fields, r.scalers = map[schema.GroupVersionKind]scaleField{}, map[string]*scalers{}
 	var err error
+	if r.selector, err = labels.Parse(r.Selector); err != nil {
+		return nil, fmt.Errorf("selector %q: %w", r.Selector, err)
+	}
 	if r.rules, err = r.Configuration.ParsedRules(); err != nil {
 		return nil, err
 	}

@@ -27,17 +27,13 @@ type Survey struct {
 	// could not be read. Both are complete after Each.
 	Resources, Gaps []string
 
-	reader   *Reader
-	types    []string
-	selector labels.Selector
-	kinds    []*Resource
-	scalers  *scalers
-	whole    map[schema.GroupKind]bool // kinds of which all objects have been read
-	seen     map[Identity]bool         // the kinds that namespaces have objects of
+	reader  *Reader
+	types   []string
+	kinds   []*Resource
+	scalers *scalers
+	whole   map[schema.GroupKind]bool // kinds of which all objects have been read
+	seen    map[Identity]bool         // the kinds that namespaces have objects of
 }
-
-// Visit is called with an object, which it must not keep.
-type Visit func(s Subject) error
 
 // Scalable is a type that stands for all kinds with a scale subresource.
 const Scalable = "*"
@@ -49,13 +45,10 @@ func (r *Reader) Survey(ctx context.Context, types ...string) (*Survey, error) {
 	if slices.Contains(types, Scalable) {
 		s.types = nil
 	}
-	var err error
-	if s.selector, err = labels.Parse(r.Selector); err != nil {
-		return nil, fmt.Errorf("selector %q: %w", r.Selector, err)
-	}
 	if !r.AllNamespaces {
 		s.Namespace = r.namespace
 	}
+	var err error
 	if s.kinds, s.Gaps, err = r.from.surveyed(types); err != nil {
 		return nil, err
 	}
@@ -83,7 +76,7 @@ func (s *Survey) chooseScalers(ctx context.Context) error {
 	s.Autoscalers = s.scalers.all
 	for _, a := range s.Autoscalers {
 		kind := a.Reference.Target
-		a.Chosen = s.selector.Matches(a.labels) && (len(s.types) == 0 || isNamed(a.Kind.GroupKind()) || isNamed(kind))
+		a.Chosen = s.reader.selector.Matches(a.labels) && (len(s.types) == 0 || isNamed(a.Kind.GroupKind()) || isNamed(kind))
 		if a.Chosen && a.Problem == "" {
 			field, err := s.reader.scaleField(ctx, kind.WithVersion(""))
 			if err != nil {
@@ -104,13 +97,13 @@ func (s *Survey) chooseScalers(ctx context.Context) error {
 	return nil
 }
 
-// Each reads the objects and calls visit for each of them, and then determines which targets of autoscalers exist. If only some objects
+// Each reads the objects and calls visit, which must not keep them, and then determines which targets of autoscalers exist. If only some objects
 // cannot be read, that is a gap, not an error.
-func (s *Survey) Each(ctx context.Context, visit Visit) error {
+func (s *Survey) Each(ctx context.Context, visit func(Subject) error) error {
 	var first error
 	for _, kind := range s.kinds {
 		visited := false
-		complete, why, err := s.reader.from.list(ctx, kind.Kind.GroupKind(), s.Namespace, s.selector, func(o *unstructured.Unstructured) error {
+		complete, why, err := s.reader.from.list(ctx, kind.Kind.GroupKind(), s.Namespace, s.reader.selector, func(o *unstructured.Unstructured) error {
 			visited = true
 			return s.visit(ctx, o, visit)
 		})
@@ -122,7 +115,7 @@ func (s *Survey) Each(ctx context.Context, visit Visit) error {
 		case !complete:
 			err = fmt.Errorf("%s: incomplete list%s", kind, why)
 		default:
-			s.whole[kind.Kind.GroupKind()] = s.selector.Empty()
+			s.whole[kind.Kind.GroupKind()] = s.reader.selector.Empty()
 		}
 		if err != nil {
 			s.gap(err.Error())
@@ -139,7 +132,7 @@ func (s *Survey) Each(ctx context.Context, visit Visit) error {
 }
 
 // visit calls visit with the subject of an object.
-func (s *Survey) visit(ctx context.Context, o *unstructured.Unstructured, visit Visit) error {
+func (s *Survey) visit(ctx context.Context, o *unstructured.Unstructured, visit func(Subject) error) error {
 	s.find(o)
 	if at := IdentityOf(o).inAnyVersion(); len(s.types) == 0 && at.Kind.GroupKind() == replicaSet && s.scalers.of[at] == nil {
 		return nil
