@@ -119,7 +119,8 @@ func slowDisk(leads bool) func(context.Context, *stage) error {
 			count := after[kind+"_count"] - before[kind+"_count"]
 			mean := (after[kind+"_sum"] - before[kind+"_sum"]) / count
 			fmt.Fprintf(os.Stderr, "soak: %s of %s: %.0f times, %.3f s each\n", kind, member.flag("name"), count, mean)
-			if count > 0 && mean < diskDelay.Seconds()/2 { // the first syncs may be older, and another fault may have restarted it
+			// The first syncs may be older, and another fault may have restarted the member.
+			if count == 0 || count > 0 && mean < diskDelay.Seconds()/2 {
 				err = errors.Join(err, fmt.Errorf("the disk was not slow: %s %.3f", kind, mean))
 			}
 		}
