@@ -167,8 +167,8 @@ func TestFields(t *testing.T) {
 		},
 		"managedFields were taken away, and an autoscaler targets the object": {
 			context: ownership.ObjectContext{Scale: fieldpath.MakePathOrDie("spec", "replicas"), Autoscaler: "HPA web"},
-			live:    liveWith(`,"spec":{"replicas":3}`, ""),
-			want:    []string{".spec.replicas=3 Autoscaler HPA web []"},
+			live:    liveWith(`,"spec":{"replicas":3,"paused":true}`, ""),
+			want:    []string{".spec.replicas=3 Autoscaler HPA web []", ".spec.paused=true Unknown []"},
 		},
 		"an empty list of managedFields is none": {
 			live: `{"metadata":{"managedFields":[]},"spec":{"replicas":3}}`,

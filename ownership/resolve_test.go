@@ -28,23 +28,14 @@ func TestOwners(t *testing.T) {
 		base    ownership.Declaration
 		want    ownership.FieldOwner
 	}{
-		"no manager has declared it":                                        {scaled, nil, ownership.Lacks, owned(ownership.Default, "")},
 		"the base sets it, and no entry has it":                             {scaled, nil, ownership.Sets, owned(ownership.Manifest, "")},
 		"the base sets null, and no entry has it":                           {scaled, nil, ownership.Clears, owned(ownership.Manifest, "")},
-		"an applier by an update":                                           {scaled, []string{update("helm")}, ownership.Lacks, owned(ownership.Manifest, "helm")},
-		"an applier by server-side apply":                                   {scaled, []string{apply("anybody")}, ownership.Lacks, owned(ownership.Manifest, "anybody")},
-		"the base, and an applier that manages it":                          {scaled, []string{update("helm")}, ownership.Sets, owned(ownership.Manifest, "helm")},
 		"of two appliers the first is named":                                {scaled, []string{apply("flux"), update("helm")}, ownership.Sets, owned(ownership.Manifest, "flux")},
-		"a person's command":                                                {scaled, []string{update("kubectl-edit")}, ownership.Lacks, owned(ownership.Imperative, "kubectl-edit")},
 		"a person's kubectl scale":                                          {scaled, []string{scale("kubectl")}, ownership.Lacks, owned(ownership.Imperative, "kubectl")},
-		"a client that no list names":                                       {scaled, []string{update("unknown")}, ownership.Lacks, owned(ownership.Imperative, "unknown")},
-		"a person takes precedence over the base":                           {scaled, []string{update("kubectl-edit")}, ownership.Sets, owned(ownership.Imperative, "kubectl-edit")},
 		"a person takes precedence over an applier that set the same value": {scaled, []string{apply("flux"), update("kubectl-edit")}, ownership.Sets, owned(ownership.Imperative, "kubectl-edit")},
 		"whatever the order":                                                {scaled, []string{update("kubectl-edit"), update("helm")}, ownership.Sets, owned(ownership.Imperative, "kubectl-edit")},
 		"of two people the first is named":                                  {scaled, []string{update("kubectl-edit"), scale("kubectl")}, ownership.Sets, owned(ownership.Imperative, "kubectl-edit")},
-		"a controller where a rule names the field":                         {controlled, []string{update("vpa")}, ownership.Lacks, owned(ownership.Controller, "vpa")},
 		"a controller takes precedence over a person":                       {controlled, []string{update("kubectl-edit"), update("vpa")}, ownership.Sets, owned(ownership.Controller, "vpa")},
-		"a person is no controller, whatever a rule says":                   {controlled, []string{update("kubectl-edit")}, ownership.Lacks, owned(ownership.Imperative, "kubectl-edit")},
 		"an applier is no controller, whatever a rule says":                 {controlled, []string{apply("vpa")}, ownership.Lacks, owned(ownership.Manifest, "vpa")},
 		"a rule without a controller that has written":                      {controlled, nil, ownership.Sets, owned(ownership.Manifest, "")},
 		"an autoscaler that targets it, without an entry":                   {targeted, nil, ownership.Lacks, owned(ownership.Autoscaler, "HorizontalPodAutoscaler/web")},

@@ -6,7 +6,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -74,8 +73,8 @@ func TestDocumentsUseTheProjectsTerms(t *testing.T) {
 }
 
 func TestManifestsAndScriptsUseTheProjectsTerms(t *testing.T) {
-	list, files := words(t), slices.Concat(glob(t, "Makefile"), glob(t, ".ci/run"), filesIn(t, ".", ".sh"))
-	for _, file := range append(files, filesIn(t, "manifests", ".yaml", ".txt", ".tpl", ".json")...) {
+	list, files := words(t), slices.Concat(glob(t, "Makefile"), glob(t, ".ci/run"), golden.Files(t, root, ".sh"))
+	for _, file := range append(files, golden.Files(t, filepath.Join(root, "manifests"), ".yaml", ".txt", ".tpl", ".json")...) {
 		for _, finding := range findings(list, golden.Read(t, file), 1) {
 			t.Errorf("%s:%s", file, finding)
 		}
@@ -115,7 +114,7 @@ func TestGoFilesUseTheProjectsTerms(t *testing.T) {
 			list = append(list, w)
 		}
 	}
-	files := filesIn(t, ".", ".go")
+	files := golden.Files(t, root, ".go")
 	if len(files) < 400 {
 		t.Fatalf("only %d Go files were found", len(files))
 	}
@@ -201,26 +200,6 @@ func TestWordsAreFoundInGoFiles(t *testing.T) {
 	if diff := cmp.Diff(want, inGo(t, words(t), "p.go", text)); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
-}
-
-// filesIn returns the files in a folder, without those that are built, with one of the extensions.
-func filesIn(t *testing.T, folder string, extensions ...string) (files []string) {
-	t.Helper()
-	err := filepath.WalkDir(filepath.Join(root, folder), func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && (entry.Name() == "bin" || entry.Name() == ".git"):
-			return filepath.SkipDir
-		case slices.Contains(extensions, filepath.Ext(path)):
-			files = append(files, path)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return files
 }
 
 // TestEveryWordIsFound verifies that the checks find each word: at the start of a sentence, over a line break and in a list.

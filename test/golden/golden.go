@@ -3,9 +3,11 @@
 package golden
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +22,26 @@ func Read(t *testing.T, path ...string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// Files returns the files in a folder with one of the extensions, without those that are built.
+func Files(t *testing.T, folder string, extensions ...string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == "bin" || entry.Name() == ".git"):
+			return filepath.SkipDir
+		case slices.Contains(extensions, filepath.Ext(path)):
+			files = append(files, path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 // Settle replaces the parts of a text that differ between runs: times, and ages at the end of a line.

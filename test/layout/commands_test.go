@@ -1,7 +1,6 @@
 package layout_test
 
 import (
-	"io/fs"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -97,7 +96,7 @@ func glob(t *testing.T, patterns ...string) (files []string) {
 // testFiles returns the test files of this module, without those of this package.
 func testFiles(t *testing.T) []string {
 	t.Helper()
-	return slices.DeleteFunc(goFiles(t), func(path string) bool {
+	return slices.DeleteFunc(golden.Files(t, root, ".go"), func(path string) bool {
 		return !strings.HasSuffix(path, "_test.go") || strings.Contains(filepath.ToSlash(path), "test/layout/")
 	})
 }
@@ -123,24 +122,4 @@ func readAll(t *testing.T, files []string) (texts []string) {
 		texts = append(texts, golden.Read(t, file))
 	}
 	return texts
-}
-
-// goFiles returns the Go files of this module and of those in its folders.
-func goFiles(t *testing.T) (files []string) {
-	t.Helper()
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && (entry.Name() == "bin" || entry.Name() == ".git"):
-			return filepath.SkipDir
-		case strings.HasSuffix(path, ".go"):
-			files = append(files, path)
-		}
-		return nil
-	})
-	if err != nil || len(files) < 400 {
-		t.Fatalf("%d Go files: %v", len(files), err)
-	}
-	return files
 }

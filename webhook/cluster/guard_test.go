@@ -86,12 +86,7 @@ func TestTheGuardIsFoundWithThePermissionsInTheManifests(t *testing.T) {
 	}
 	role := &roles[slices.IndexFunc(roles, func(r rbacv1.ClusterRole) bool { return r.Name == "handoff-webhook" })]
 	role.Name = name
-	create(t, role)
-	create(t, &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: name}},
-	})
+	grant(t, name, role)
 	guard := lookForGuard(t, user(t, name))
 	eventually(t, "before it is installed", true, guard.Missing)
 

@@ -58,19 +58,21 @@ func watching(t *testing.T, config *rest.Config) *cluster.State {
 func permit(t *testing.T, name, group, resource string) {
 	t.Helper()
 	role := name + "-" + resource
-	for _, o := range []client.Object{
-		&rbacv1.ClusterRole{
-			ObjectMeta: metav1.ObjectMeta{Name: role},
-			Rules:      []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{resource}, Verbs: []string{"list", "watch"}}},
-		},
-		&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: role},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: name}},
-		},
-	} {
-		create(t, o)
-	}
+	grant(t, name, &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: role},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{resource}, Verbs: []string{"list", "watch"}}},
+	})
+}
+
+// grant creates a role, and binds a user to it.
+func grant(t *testing.T, name string, role *rbacv1.ClusterRole) {
+	t.Helper()
+	create(t, role)
+	create(t, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: name}},
+	})
 }
 
 func TestFactsDoNotBlockBeforeTheyAreReady(t *testing.T) {
