@@ -136,24 +136,22 @@ func isolate(leads bool) func(context.Context, *stage) error {
 			return err
 		}
 		s.peers.isolate(strconv.FormatUint(status.Header.MemberID, 16), hostOf(member.flag("initial-advertise-peer-urls")))
-		err = member.awaitLeader(ctx, 0)
 		<-ctx.Done()
-		s.peers.isolate("", "")
 		ctx, cancel := repairing(ctx)
 		defer cancel()
-		return errors.Join(err, member.awaitLeader(ctx, 1))
+		if member.hasLeader(ctx) {
+			err = fmt.Errorf("%s has a leader, although it is cut off", member.flag("name"))
+		}
+		s.peers.isolate("", "")
+		for ctx.Err() == nil && !member.hasLeader(ctx) {
+			wait(ctx, 50*time.Millisecond)
+		}
+		return errors.Join(err, ctx.Err())
 	}
 }
 
-// awaitLeader waits until a member of etcd has a leader (1), or none (0).
-func (s *server) awaitLeader(ctx context.Context, want float64) error {
-	for s.etcdMetrics(ctx)["etcd_server_has_leader"] != want {
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("waiting until etcd_server_has_leader of %s is %v: %w", s.flag("name"), want, err)
-		}
-		wait(ctx, 50*time.Millisecond)
-	}
-	return nil
+func (s *server) hasLeader(ctx context.Context) bool {
+	return s.etcdMetrics(ctx)["etcd_server_has_leader"] == 1
 }
 
 // peers are the ways of etcd's members to each other, through a proxy before each member. A header names the sender of a request.
