@@ -79,7 +79,7 @@ func (s *shared) setModes(ctx context.Context, names []string, mode optin.Mode) 
 			set = append(set, name)
 		}
 	}
-	if len(set) == 0 || mode == "" || s.dryRun != noDryRun {
+	if len(set) == 0 || mode == "" || s.dryRun != "none" {
 		return nil
 	}
 	statuses, err := s.statuses(ctx, set)

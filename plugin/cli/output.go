@@ -34,7 +34,7 @@ func (s *shared) dataFlag(c *cobra.Command) {
 func (s *shared) writeFlags(c *cobra.Command) {
 	choiceFlag(c, &s.dryRun, "dry-run",
 		`"none" (the default), "server" or "client": client only prints the result, server submits the request without storing it.`,
-		noDryRun, "server", "client")
+		"none", "server", "client")
 	printing := genericclioptions.NewPrintFlags("")
 	printing.OutputFormat = &s.format
 	printing.AddFlags(c)
@@ -109,9 +109,6 @@ func (s *shared) printQuoted(o runtime.Object) error {
 	_, err = io.WriteString(s.env.IOStreams.Out, text)
 	return err
 }
-
-// noDryRun is the value of --dry-run that writes.
-const noDryRun = "none"
 
 // done returns an operation, in the past tense, as kubectl prints it with the kind of dry run.
 func (s *shared) done(operation string) string {
