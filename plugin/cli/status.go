@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 )
@@ -88,10 +87,8 @@ const maxNotes = 3
 type modeStatus struct {
 	Namespace string `json:"namespace"`
 	installation.Answer
-	// Label is the value of the label of the same key. StaleLabel reports whether the API server selects namespaces by that label,
-	// and it does not follow the annotation.
-	Label      *string `json:"label,omitempty"`
-	StaleLabel bool    `json:"staleLabel,omitempty"`
+	// StaleLabel reports whether the API server selects namespaces by their label, and it does not follow the annotation.
+	StaleLabel bool `json:"staleLabel,omitempty"`
 }
 
 // statuses reads the modes of namespaces with these names, or of all.
@@ -105,9 +102,6 @@ func (s *shared) statuses(ctx context.Context, names []string) ([]modeStatus, er
 	for i, o := range found {
 		answer := in.Effect(ctx, installation.Object{Namespace: o.Name})
 		statuses[i] = modeStatus{Namespace: o.Name, Answer: answer, StaleLabel: in.IsStale(&o, answer)}
-		if label, labeled := o.Labels[optin.Label]; labeled {
-			statuses[i].Label = &label
-		}
 	}
 	return statuses, err
 }
@@ -140,13 +134,10 @@ func (s *modeStatus) text() string {
 	if s.Text != nil {
 		problems = append(problems, fmt.Sprintf("%q is unknown", *s.Text))
 	}
-	switch {
-	case s.StaleLabel && s.Label == nil:
-		problems = append(problems, string(installation.LabelMissing))
-	case s.StaleLabel:
-		problems = append(problems, fmt.Sprintf("label %q", *s.Label))
+	if s.StaleLabel && s.Reason != installation.LabelMissing {
+		problems = append(problems, "stale label")
 	}
-	if s.Reason != "" && (!s.StaleLabel || s.Reason == installation.NoAnswer) {
+	if s.Reason != "" && (!s.StaleLabel || s.Reason != installation.NotKnown) {
 		problems = append(problems, string(s.Reason))
 	}
 	return strings.TrimSuffix(string(s.Set)+" ("+strings.Join(problems, ", ")+")", " ()")

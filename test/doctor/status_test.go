@@ -38,18 +38,18 @@ func TestStatusShowsLabelsThatDoNotFollow(t *testing.T) {
 		code     int
 	}{
 		{"no label", runs("label", "namespace", "shop", mode+"-"), "enforce (label missing)", cli.ExitNegative},
-		{"another label", runs("label", "namespace", "shop", mode+"=warn", "--overwrite"), `enforce (label "warn", no answer)`, cli.ExitNegative},
-		{"an empty label", runs("label", "namespace", "shop", mode+"=", "--overwrite"), `enforce (label "", no answer)`, cli.ExitNegative},
-		{"a mode off", runs("annotate", "namespace", "shop", mode+"=off", "--overwrite"), `off (label "")`, cli.ExitNegative},
+		{"another label", runs("label", "namespace", "shop", mode+"=warn", "--overwrite"), "enforce (stale label, no answer)", cli.ExitNegative},
+		{"an empty label", runs("label", "namespace", "shop", mode+"=", "--overwrite"), "enforce (stale label, no answer)", cli.ExitNegative},
+		{"a mode off", runs("annotate", "namespace", "shop", mode+"=off", "--overwrite"), "off (stale label)", cli.ExitNegative},
 		{
 			"an unknown mode", runs("annotate", "namespace", "shop", mode+"=enfroce", "--overwrite"),
-			`warn ("enfroce" is unknown, label "", no answer)`, cli.ExitNegative,
+			`warn ("enfroce" is unknown, stale label, no answer)`, cli.ExitNegative,
 		},
 	} {
 		must(t, step.do)
 		check(step.sentence, cluster.Kubeconfig, step.mode, true, step.code)
 	}
-	check("without permission to read the configuration", limited, `warn ("enfroce" is unknown, label "")`, true, cli.ExitPartial)
+	check("without permission to read the configuration", limited, `warn ("enfroce" is unknown, stale label)`, true, cli.ExitPartial)
 	must(t, patches("kubectl-client-side-apply", configuration, `[{"op": "remove", "path": "/webhooks/2"},
 		{"op": "remove", "path": "/webhooks/1"}, {"op": "remove", "path": "/webhooks/0/namespaceSelector/matchExpressions/2"}]`))
 	check("the API server sends the writes of all namespaces", cluster.Kubeconfig, `warn ("enfroce" is unknown, no answer)`, false, cli.ExitNegative)
