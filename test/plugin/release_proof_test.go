@@ -203,8 +203,9 @@ func removeAdvised(t *testing.T, output, field, text string) []byte {
 	if advice := regexp.MustCompile(`(?m)^remove (.*) from the manifest before`).FindStringSubmatch(output); advice != nil {
 		field = advice[1]
 	}
-	place := stream.Objects[0].Find(pathOf(t, field))
-	if place == nil {
+	path := pathOf(t, field)
+	place := stream.Objects[0].Nearest(path)
+	if len(place.Path) != len(path) {
 		t.Fatalf("no %s in\n%s\nafter\n%s", field, text, output)
 	}
 	after, err := stream.Apply(edit.Widen([]*edit.Place{place}))
