@@ -57,7 +57,7 @@ func (s *shared) preview(c *cobra.Command, options preview.Options) error {
 		"strict": metav1.FieldValidationStrict, "true": metav1.FieldValidationStrict, "warn": metav1.FieldValidationWarn,
 		"ignore": metav1.FieldValidationIgnore, "false": metav1.FieldValidationIgnore,
 	}[options.Validate]
-	manifests, err := source.Reader{In: s.env.IOStreams.In, Selector: s.selector}.Manifests(s.manifests)
+	manifests, err := source.ReadFiles(s.env.IOStreams.In, s.manifests, s.selector)
 	if err == nil && len(manifests) == 0 {
 		err = errors.New("the files contain no objects to apply; name other files with -f, or omit --selector")
 	}

@@ -6,6 +6,7 @@ import (
 	registration "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -47,7 +48,9 @@ func TestModeOfObjects(t *testing.T) {
 		}
 		in.AddNamespace(enforced("enforce"))
 		in.AddNamespace(enforced("kube-system"))
-		in.SetNamespace(enforced("unlabeled"))
+		in.SetNamespace(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+			Name: "unlabeled", Annotations: map[string]string{optin.Annotation: "enforce"},
+		}})
 		if c.change != nil {
 			c.change(in)
 		}

@@ -85,17 +85,12 @@ func (in *Installation) Namespaces(ctx context.Context, selector string) ([]core
 	return all, err
 }
 
-// SetNamespace sets a namespace, as it is after a write.
-func (in *Installation) SetNamespace(o *unstructured.Unstructured) {
-	namespace, err := source.Convert[corev1.Namespace](o)
-	in.read[request{resource: namespaces, name: o.GetName()}] = response{namespace, err}
-}
-
 // AddNamespace adds a namespace of files. Its label follows its annotation, as the webhook sees to.
 func (in *Installation) AddNamespace(o *unstructured.Unstructured) {
 	mode, annotated := o.GetAnnotations()[optin.Annotation]
 	if label, labeled := optin.NamespaceLabel(mode, annotated); labeled {
 		o.SetLabels(labels.Merge(o.GetLabels(), labels.Set{optin.Label: label}))
 	}
-	in.SetNamespace(o)
+	namespace, err := source.Convert[corev1.Namespace](o)
+	in.read[request{resource: namespaces, name: o.GetName()}] = response{namespace, err}
 }

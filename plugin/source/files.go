@@ -18,8 +18,8 @@ import (
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
-// inFiles reads the objects in files that match a selector, as kubectl does.
-func inFiles(in io.Reader, from resource.FilenameOptions, selector string) ([]*unstructured.Unstructured, error) {
+// ReadFiles reads the objects in files that match a selector, as kubectl does.
+func ReadFiles(in io.Reader, from resource.FilenameOptions, selector string) ([]*unstructured.Unstructured, error) {
 	builder := resource.NewLocalBuilder().Unstructured().LabelSelectorParam(selector)
 	if all := len(from.Filenames); all > 0 {
 		from.Filenames = slices.DeleteFunc(slices.Clone(from.Filenames), func(name string) bool { return name == "-" })

@@ -88,7 +88,7 @@ func (r Reader) Open() (*Reader, error) {
 		if r.AllNamespaces = true; err != nil || !r.explicit {
 			r.namespace = ""
 		}
-		objects, err := inFiles(r.In, r.Files, "")
+		objects, err := ReadFiles(r.In, r.Files, "")
 		r.from = &files{objects, r.kinds}
 		return &r, err
 	}
@@ -114,9 +114,4 @@ func (r *Reader) Read(ctx context.Context, names ...string) (subjects []Subject,
 		subjects = append(subjects, s)
 	}
 	return subjects, gaps, err
-}
-
-// Manifests reads the manifests in files that match the selector.
-func (r Reader) Manifests(from resource.FilenameOptions) ([]*unstructured.Unstructured, error) {
-	return inFiles(r.In, from, r.Selector)
 }
