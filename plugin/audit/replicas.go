@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
@@ -23,15 +22,17 @@ func (a *auditor) replicas(e explain.Explanation) {
 		return
 	}
 	f := &e.Fields[at]
-	applier, next, isRecorded := nextOf(e, f)
+	applier, recorded := e.Declarer(f)
 	r := risk(Replicas, e, f)
 	switch {
 	case f.Owner.Kind != ownership.Autoscaler:
-		if scalesToOne(s, f) {
+		// Replicas above 1 become 1 when a manifest drops them or, in a server-side apply, sets them to null.
+		replicas, err := strconv.ParseUint(string(f.Value), 10, 31)
+		if err == nil && replicas > 1 && f.Declared == ownership.Lacks && applier != "" {
 			a.report.ToOne = append(a.report.ToOne, s.Title())
 		}
 		return
-	case applier == "" && !isUnrecorded(s, f):
+	case applier == "" && !mayBeLost(e, f):
 		return
 	}
 	a.respond(&r, s)
@@ -43,8 +44,8 @@ func (a *auditor) replicas(e explain.Explanation) {
 		}
 		return
 	}
-	r.NextApply, r.Managers = next, []string{f.Owner.By, applier}
-	if isRecorded {
+	r.NextApply, r.Managers = nextOf(e, f, applier, recorded), []string{f.Owner.By, applier}
+	if recorded {
 		r.Remedies = append(r.Remedies, fmt.Sprintf("kubectl handoff release %s '%s'%s", s, r.Field, s.In()))
 	}
 	r.Remedies = append(r.Remedies, "remove "+r.Field+" from the manifest, or apply again after deleting the autoscaler")
@@ -82,60 +83,25 @@ func (a *auditor) respond(r *Risk, s source.Subject) {
 	}
 }
 
-// nextOf returns the applier whose manifest sets the scale field, and what its next apply does, according to the last-applied
-// annotation, an Apply entry in managedFields, or the entry of a client that does not record its manifest. The applier is empty if
-// no manifest sets the field.
-func nextOf(e explain.Explanation, f *ownership.Field) (applier, next string, isRecorded bool) {
-	applier, same := clientSideApplier(e), "sets "+e.Short(f.Path, f.Value)+", the current value"
+// nextOf describes what the next apply of the manifest that sets the scale field does.
+func nextOf(e explain.Explanation, f *ownership.Field, applier string, recorded bool) string {
 	switch {
 	case f.Declared == ownership.Clears:
-		return applier, "clears it; the default applies", true
+		return "clears it; the default applies"
 	case f.DeclaredValue != nil:
-		return applier, "sets " + e.Short(f.Path, f.DeclaredValue), true
-	case f.Declared == ownership.Sets:
-		return applier, same, true
+		return "sets " + e.Short(f.Path, f.DeclaredValue)
+	case recorded:
+		return "sets " + e.Short(f.Path, f.Value) + ", the current value"
+	default:
+		return "may set it: the manifest of " + applier + " is not recorded"
 	}
-	for _, h := range f.Entries {
-		switch {
-		case !e.Subject.Context.Managers.IsApplier(h):
-		case h.Operation == managedfields.OperationApply:
-			return h.Manager, same, true
-		case !h.Contains(ownership.LastAppliedPath()): // otherwise the annotation records the manifest, handled above
-			return h.Manager, "may set it: the manifest of " + h.Manager + " is not recorded", false
-		}
-	}
-	return "", "", false
 }
 
-// clientSideApplier returns the client-side applier that wrote the last-applied annotation, "last-applied" if nothing shows it.
-func clientSideApplier(e explain.Explanation) (name string) {
-	entries, _ := e.Subject.Object.Entries() // which explain has read
-	for _, entry := range managedfields.For(entries, ownership.LastAppliedPath()) {
-		if entry.Operation == managedfields.OperationUpdate && e.Subject.Context.Managers.IsApplier(entry) {
-			name = cmp.Or(name, entry.Manager)
-		}
-	}
-	return cmp.Or(name, "last-applied")
-}
-
-// scalesToOne reports whether replicas above 1 become 1 when a manifest drops them or, in a server-side apply, sets them to null.
-func scalesToOne(s source.Subject, f *ownership.Field) bool {
-	replicas, err := strconv.ParseUint(string(f.Value), 10, 31)
-	return err == nil && replicas > 1 && f.Declared == ownership.Lacks && slices.ContainsFunc(f.Entries, isUnrecordedApplier(s))
-}
-
-// isUnrecorded reports whether the autoscaler may have taken over the scale field from a client that records its manifest only in
+// mayBeLost reports whether the autoscaler may have taken over the scale field from a client that records its manifest only in
 // managedFields. Such a client then no longer has the field in its entry, even if its manifest still sets it. A scale field
 // that no manager ever set has no /scale entry, because the API server does not create one.
-func isUnrecorded(s source.Subject, f *ownership.Field) bool {
-	entries, _ := s.Object.Entries() // which explain has read
-	applier := isUnrecordedApplier(s)
-	return len(f.Entries) > 0 && slices.ContainsFunc(entries, func(e ownership.Entry) bool { return e.Subresource == "" && applier(e) })
-}
-
-// isUnrecordedApplier returns a function that reports whether an entry is that of an applier without a last-applied annotation.
-func isUnrecordedApplier(s source.Subject) func(ownership.Entry) bool {
-	return func(e ownership.Entry) bool {
-		return s.Context.Managers.IsApplier(e) && !e.Contains(ownership.LastAppliedPath())
-	}
+func mayBeLost(e explain.Explanation, f *ownership.Field) bool {
+	return len(f.Entries) > 0 && slices.ContainsFunc(slices.Concat(e.Record.Applies, e.Record.Updates), func(applier ownership.Entry) bool {
+		return !applier.Contains(ownership.LastAppliedPath())
+	})
 }

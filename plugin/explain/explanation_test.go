@@ -87,6 +87,10 @@ func TestSentences(t *testing.T) {
 			"spec.mood", "`.spec.mood` is \"good\": a user set it with an imperative command (`kubectl-edit`) at 2026-01-02T03:04:05Z; " +
 				"the manifest of `kubectl` does not set it; an apply that sets another value would conflict, and with --force-conflicts would set it",
 		},
+		"a controller that applies the status server-side, and no manifest": {
+			subject(t, "", `{"mood":"good"}`, entry("operator", "Apply", "status", "level"), entry("kubectl-edit", "Update", "", "mood")),
+			"spec.mood", "`.spec.mood` is \"good\": a user set it with an imperative command (`kubectl-edit`) at 2026-01-02T03:04:05Z; no manifest is recorded",
+		},
 		"an autoscaler that has scaled to 0, which no entry records": {
 			scaled(autoscaled(subject(t, lastApplied, `{"replicas":0}`, clientSide)), "2026-01-02T03:04:05Z"),
 			"spec.replicas", "`.spec.replicas` is 0: HorizontalPodAutoscaler `web` owns it, and last scaled the object at 2026-01-02T03:04:05Z; " +

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -38,7 +39,7 @@ func (e Explanation) sentence(all *fold) []string {
 		is = fmt.Sprintf("%#q no longer exists, but is still in managedFields", Text(f.Path))
 	}
 	clauses := []string{is + ": " + e.who(f, "it")}
-	if inStatus(f) {
+	if apitypes.InStatus(f.Path) {
 		return append(clauses, "an apply does not set status")
 	}
 	clauses = append(clauses, e.manifest(f)...)
@@ -124,15 +125,16 @@ const withoutField = "an apply without the field would "
 // manifest returns what the manifest declares about a field, and what an apply would do: of the same manifest or, if that would
 // change nothing, of the manifest without the field.
 func (e Explanation) manifest(f *ownership.Field) []string {
-	applier, lost := e.applier.Manager, e.mayHaveLost(f)
+	lost := e.mayHaveLost(f)
 	switch {
-	case e.applied(f).Manager != "" && f.Declared == ownership.Lacks:
+	case e.applied(f) != "" && f.Declared == ownership.Lacks:
 		return e.serverSide(f)
-	case e.recorded:
+	case e.Record.LastApplied != nil:
 		return e.clientSide(f)
-	case applier == "" || e.declared(f) == "?" && !lost:
+	case len(e.Record.Applies) == 0 || e.declared(f) == "?" && !lost:
 		return []string{"no manifest is recorded"}
 	}
+	applier := e.Record.Applies[0].Manager
 	parts := []string{fmt.Sprintf("the manifest of %#q does not set it", applier)}
 	if lost {
 		parts = []string{fmt.Sprintf("whether the manifest of %#q sets it is not recorded: another manager has set it since", applier)}
@@ -164,7 +166,7 @@ func (e Explanation) clientSide(f *ownership.Field) []string {
 
 // serverSide describes a field that a server-side applier manages.
 func (e Explanation) serverSide(f *ownership.Field) (parts []string) {
-	if applier := e.applied(f).Manager; f.Owner.Kind != ownership.Manifest || f.Owner.By != applier {
+	if applier := e.applied(f); f.Owner.Kind != ownership.Manifest || f.Owner.By != applier {
 		parts = append(parts, fmt.Sprintf("the manifest of %#q sets it", applier))
 	}
 	if len(f.Entries) > 1 {

@@ -56,10 +56,14 @@ type Plan struct {
 // reason and a remedy. Now is the time of new managedFields entries.
 func Of(s source.Subject, fields []string, now time.Time) (Plan, []error) {
 	p := Plan{Subject: s, declared: fieldpath.NewSet(), cut: map[string]bool{}, moved: map[string]bool{}}
-	if err := reachable(s); err != nil {
-		return p, []error{err}
+	if len(s.Object.ManagedFields()) == 0 {
+		return p, []error{fmt.Errorf("%s: no managedFields, so the manifests that declare its fields are unknown; "+
+			"apply the manifest once to record them, then release", s)}
 	}
 	explained, err := explain.Of(s)
+	if err == nil {
+		err = reachable(explained)
+	}
 	if err != nil {
 		return p, []error{err}
 	}

@@ -44,7 +44,7 @@ func TestRefusals(t *testing.T) {
 		"server-side appliers in two versions": {
 			object{kind: "shop.example.com/v1 Gadget", body: `{"spec":{"replicas":3}}`, entries: []string{
 				versioned("a", "v1"), versioned("b", "v2"),
-			}}, ".spec.replicas", "change all of them to one version, and apply each once",
+			}}, ".spec.replicas", "uses shop.example.com/v1 and shop.example.com/v2, but the object was read in shop.example.com/v1",
 		},
 		"a tool that records its manifest elsewhere": {
 			object{body: `{"spec":{"replicas":3}}`, entries: []string{entry("HashiCorp/Update", `"f:spec":{"f:replicas":{}}`)}}, ".spec.replicas",

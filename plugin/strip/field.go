@@ -8,8 +8,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/apitypes"
-	"github.com/ownership-handoff/handoff/internal/jsontree"
-	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/manifest"
@@ -54,52 +52,13 @@ func (f *Field) keep(s source.Subject, reason string) {
 	}
 }
 
-// record is what is known about the manifest that an object was last applied from, which determines the fields that the next
-// apply deletes.
-type record struct {
-	explained explain.Explanation
-	// annotation is the last-applied configuration, nil without one.
-	annotation *jsontree.Node
-	// elsewhere is a client that records its manifest elsewhere, or "".
-	elsewhere string
-	// otherVersion reports whether an applier used another API version, in which fields can have other names.
-	otherVersion bool
-}
-
-func recordOf(explained explain.Explanation) record {
-	r, s := record{explained: explained}, explained.Subject
-	text, annotated := s.Object.LastApplied()
-	if annotated {
-		r.annotation = jsontree.Valid([]byte(text))
-	}
-	release := ownership.HelmReleasePath()
-	hasRelease := s.Object.Value(release) != nil
-	entries, _ := s.Object.Entries() // which explain has read
-	for _, e := range entries {
-		if e.Operation == managedfields.OperationApply && e.Contains(release) {
-			hasRelease = false // Helm 4
-		}
-		if e.Subresource != "" || !s.Context.Managers.IsApplier(e) {
-			continue
-		}
-		r.otherVersion = r.otherVersion || e.APIVersion != s.Kind.GroupVersion().String()
-		if !annotated && e.Operation == managedfields.OperationUpdate && r.elsewhere == "" {
-			r.elsewhere = e.Manager
-		}
-	}
-	if r.elsewhere == "" && hasRelease {
-		r.elsewhere = "helm"
-	}
-	return r
-}
-
 // fields returns the fields of a manifest that the webhook keeps, whatever the manifest sets.
-func (r record) fields(o manifest.Object) (fields []Field) {
-	s := r.explained.Subject
-	for i := range r.explained.Fields {
-		f := &r.explained.Fields[i]
+func fieldsOf(e explain.Explanation, o manifest.Object) (fields []Field) {
+	s := e.Subject
+	for i := range e.Fields {
+		f := &e.Fields[i]
 		if isIdentity(f.Path) || *f.Path[0].FieldName == "status" || s.Context.Managers.IsEditable(f.Path, f.Owner) ||
-			!r.explained.Keeps(f, ownership.Sets, f.Declared) {
+			!e.Keeps(f, ownership.Sets, f.Declared) {
 			continue
 		}
 		for _, path := range []fieldpath.Path{f.Path, apitypes.StringData(s.Kind.GroupKind(), f.Path)} {
@@ -111,7 +70,7 @@ func (r record) fields(o manifest.Object) (fields []Field) {
 			case path == nil:
 				continue
 			case len(field.at.Path) == len(path):
-				if reason := r.deletes(f, path); reason != "" {
+				if reason := deletes(e, f, path); reason != "" {
 					field.keep(s, reason)
 				}
 			case field.at.IsNull():
@@ -127,15 +86,16 @@ func (r record) fields(o manifest.Object) (fields []Field) {
 }
 
 // deletes returns why the next apply would delete a field that the manifest no longer sets, with a remedy, or "".
-func (r record) deletes(f *ownership.Field, written fieldpath.Path) (why string) {
-	s := r.explained.Subject
+func deletes(e explain.Explanation, f *ownership.Field, written fieldpath.Path) (why string) {
+	s, r := e.Subject, e.Record
 	isOther := func(e ownership.Entry) bool { return !s.Context.Managers.IsApplier(e) }
+	otherVersion := slices.ContainsFunc(r.Versions, func(version string) bool { return version != s.Kind.GroupVersion().String() })
 	switch {
-	case r.elsewhere != "":
-		return fmt.Sprintf("the record of %s, which is not in the object, can contain it", r.elsewhere)
-	case r.annotation.Find(written) != nil:
+	case r.Elsewhere != "":
+		return r.Elsewhere
+	case r.LastApplied.Find(written) != nil:
 		why = "the last-applied annotation contains it"
-	case (len(f.Entries) > 0 || r.otherVersion) && !slices.ContainsFunc(f.Entries, isOther):
+	case (len(f.Entries) > 0 || otherVersion) && !slices.ContainsFunc(f.Entries, isOther):
 		why = "no other manager manages it"
 	default:
 		return ""

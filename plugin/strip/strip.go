@@ -108,11 +108,10 @@ func (s *Stripper) plan(ctx context.Context, o *Object, from manifest.Object, id
 	if len(subject.Gaps) > 0 {
 		return nil, errors.New(strings.TrimPrefix(subject.Gaps[0], subject.String()+": "))
 	}
-	r := recordOf(explained)
-	o.subject, o.Fields = subject, r.fields(from)
+	o.subject, o.Fields = subject, fieldsOf(explained, from)
 	dropped, wide := o.drops()
 	for i, f := range dropped {
-		if parent := wide[i].Path; r.annotation.Find(parent) != nil {
+		if parent := wide[i].Path; explained.Record.LastApplied.Find(parent) != nil {
 			f.keep(subject, "the last-applied annotation contains its parent "+explain.Text(parent))
 		}
 	}

@@ -68,7 +68,9 @@ func TestFileDropsOrSetsTheFieldsThatOthersOwn(t *testing.T) {
 		dropped = "dropped .spec.replicas, owned by HorizontalPodAutoscaler/web"
 		set     = "set .spec.replicas to the live value 7, owned by HorizontalPodAutoscaler/web; without the field, an apply could delete it: "
 		path    = `.spec.template.spec.containers[name="a"].resources.requests.cpu`
-		pod     = `{replicas: 7, template: {spec: {containers: [{name: a, resources: {requests: {cpu: "2"}}}]}}}`
+		// helmRecord is why a field is set.
+		helmRecord = "Helm records its manifest in the Secret of the release, which kubectl handoff cannot edit"
+		pod        = `{replicas: 7, template: {spec: {containers: [{name: a, resources: {requests: {cpu: "2"}}}]}}}`
 	)
 	for name, c := range map[string]struct {
 		annotations, entries, live, spec string
@@ -118,11 +120,21 @@ func TestFileDropsOrSetsTheFieldsThatOthersOwn(t *testing.T) {
 		"Helm 3": {
 			entries: `{manager: helm, operation: Update, apiVersion: apps/v1, fieldsV1: {"f:spec":{"f:paused":{}}}},` + byHPA, live: "{replicas: 7}",
 			spec: "spec: {replicas: 3, paused: true}\n",
-			want: "spec: {replicas: 7, paused: true}\n", lines: []string{set + "the record of helm, which is not in the object, can contain it"},
+			want: "spec: {replicas: 7, paused: true}\n", lines: []string{set + helmRecord},
+		},
+		"Helm 3 together with kubectl apply": {
+			annotations: applied + `'{"spec":{"paused":true}}'`, live: "{replicas: 7}", spec: "spec: {replicas: 3, paused: true}\n",
+			entries: `{manager: helm, operation: Update, apiVersion: apps/v1, fieldsV1: {"f:spec":{"f:paused":{}}}},` + byHPA,
+			want:    "spec: {replicas: 7, paused: true}\n", lines: []string{set + helmRecord},
+		},
+		"kapp together with kubectl apply": {
+			annotations: applied + `'{"spec":{"paused":true}}'` + "\n    kapp.k14s.io/original: '{}'", entries: byHPA, live: "{replicas: 7}",
+			spec: "spec: {replicas: 3, paused: true}\n", want: "spec: {replicas: 7, paused: true}\n",
+			lines: []string{set + "kapp records its manifest in its annotation kapp.k14s.io/original, which kubectl handoff cannot edit"},
 		},
 		"another program with Helm's library": {
 			annotations: "meta.helm.sh/release-name: web", entries: byHPA, live: "{replicas: 7}", spec: "spec: {replicas: 3, paused: true}\n",
-			want: "spec: {replicas: 7, paused: true}\n", lines: []string{set + "the record of helm, which is not in the object, can contain it"},
+			want: "spec: {replicas: 7, paused: true}\n", lines: []string{set + helmRecord},
 		},
 		"Helm 4": {
 			annotations: "meta.helm.sh/release-name: web",

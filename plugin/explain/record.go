@@ -1,0 +1,145 @@
+package explain
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/ownership-handoff/handoff/internal/apitypes"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
+	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/source"
+)
+
+// Record is where the manifests are recorded that an object was applied from.
+type Record struct {
+	// LastApplied is the last-applied configuration, nil if the object has none. Writer is the client-side applier that wrote it,
+	// "last-applied" if nothing shows it.
+	LastApplied *jsontree.Node
+	Writer      string
+	// Applies are the managedFields entries of server-side appliers, Updates those of other appliers.
+	Applies, Updates []ownership.Entry
+	// Versions are the API versions of the manifests in these records, sorted.
+	Versions []string
+	// Elsewhere says that a client records its manifest in neither of them, and where; otherwise it is empty. Remedy is what a user
+	// can do who wants to stop managing a field through such a manifest.
+	Elsewhere, Remedy string
+}
+
+// kappAnnotation contains the manifest that kapp applied last.
+const kappAnnotation = "kapp.k14s.io/original"
+
+// recordOf reads the record of an object whose entries and annotation can be read.
+func recordOf(s source.Subject) (r Record) {
+	r.LastApplied, _ = s.Object.LastAppliedManifest()
+	if version, ok := r.LastApplied.At("apiVersion").String(); ok {
+		r.Versions = append(r.Versions, version)
+	}
+	entries, _ := s.Object.Entries()
+	for _, e := range entries {
+		switch {
+		case e.Subresource != "" || !s.Context.Managers.IsApplier(e):
+		case e.Operation == managedfields.OperationApply:
+			r.Applies = append(r.Applies, e)
+			r.Versions = append(r.Versions, e.APIVersion)
+		default:
+			r.Updates = append(r.Updates, e)
+			if e.Contains(ownership.LastAppliedPath()) {
+				r.Writer = cmp.Or(r.Writer, e.Manager)
+			}
+		}
+	}
+	r.Writer = cmp.Or(r.Writer, "last-applied")
+	slices.Sort(r.Versions)
+	r.Versions = slices.Compact(r.Versions)
+	r.Elsewhere, r.Remedy = r.elsewhere(s)
+	return r
+}
+
+func (r Record) elsewhere(s source.Subject) (where, remedy string) {
+	annotated := func(name string) bool { return s.Object.At("metadata", "annotations", name) != nil }
+	isHelm := func(e ownership.Entry) bool { // or a program with its library
+		return e.Manager == "helm" || e.Manager == "helm-controller" || e.Contains(ownership.HelmReleasePath())
+	}
+	const records, cannotEdit = " records its manifest ", ", which kubectl handoff cannot edit"
+	switch {
+	case annotated(kappAnnotation):
+		return "kapp" + records + "in its annotation " + kappAnnotation + cannotEdit, "add a rebaseRule for the field to kapp's configuration"
+	// Helm 3 sends updates; Helm 4 uses server-side apply and is not affected.
+	case (annotated(ownership.HelmReleaseAnnotation) || slices.ContainsFunc(r.Updates, isHelm)) && !slices.ContainsFunc(r.Applies, isHelm):
+		return "Helm" + records + "in the Secret of the release" + cannotEdit,
+			"give the chart a condition that renders the live value, or enable handoff in the namespace"
+	case r.LastApplied != nil || len(r.Updates) == 0:
+		return "", ""
+	case r.Updates[0].Manager == "kubectl-client-side-apply":
+		return "the last-applied annotation was removed, so the fields that its manifest declares are unknown",
+			"restore it with kubectl apply set-last-applied --create-annotation -f FILE"
+	default:
+		return r.Updates[0].Manager + records + "elsewhere" + cannotEdit, "see its documentation on ignoring fields"
+	}
+}
+
+// Declarer returns the applier whose manifest sets a field, "" if none does or nothing shows it. If it is not recorded, the manifest
+// of this applier, which manages the field, may have dropped it since: its manifest is in none of the records.
+func (e Explanation) Declarer(f *ownership.Field) (applier string, recorded bool) {
+	if f.Declared != ownership.Lacks {
+		return e.Record.Writer, true
+	}
+	if applier = e.applied(f); applier != "" {
+		return applier, true
+	}
+	for _, entry := range f.Entries {
+		if e.isApplier(entry) && !entry.Contains(ownership.LastAppliedPath()) {
+			return entry.Manager, false
+		}
+	}
+	return "", false
+}
+
+// isApplier reports whether an entry records an applied manifest, which sets no subresource.
+func (e Explanation) isApplier(entry ownership.Entry) bool {
+	return entry.Subresource == "" && e.Subject.Context.Managers.IsApplier(entry)
+}
+
+// applied returns the manager that has applied a field server-side, "" if there is none.
+func (e Explanation) applied(f *ownership.Field) string {
+	for _, entry := range f.Entries {
+		if entry.Operation == managedfields.OperationApply && e.isApplier(entry) {
+			return entry.Manager
+		}
+	}
+	return ""
+}
+
+// declared returns what the recorded manifests declare about a field: "yes", "no", "null", a value that differs from the
+// field's, or "?" if its manager does not record its manifest.
+func (e Explanation) declared(f *ownership.Field) string {
+	applier, recorded := e.Declarer(f)
+	switch {
+	case f.Declared == ownership.Clears:
+		return "null"
+	case f.DeclaredValue != nil:
+		return e.Subject.Show(f.Path, f.DeclaredValue)
+	case recorded:
+		return "yes"
+	case e.mayHaveLost(f), applier != "" && e.Record.LastApplied == nil:
+		return "?"
+	default:
+		return "no"
+	}
+}
+
+// mayHaveLost reports whether another manager has written a field since a server-side apply. If the manifest sets the field too,
+// the API server has removed it from the applier's entry then.
+func (e Explanation) mayHaveLost(f *ownership.Field) bool {
+	if e.Record.LastApplied != nil || len(e.Record.Applies) == 0 || apitypes.InStatus(f.Path) {
+		return false
+	}
+	switch f.Owner.Kind {
+	case ownership.Autoscaler, ownership.Controller, ownership.Imperative, ownership.Other:
+		// RFC 3339 in UTC, as the API server writes it, sorts by time. Entries of /scale have none.
+		return f.Since == "" || f.Since >= e.Record.Applies[0].Time
+	default:
+		return false
+	}
+}
