@@ -27,7 +27,7 @@ func (p Plan) CarryOut(ctx context.Context, client dynamic.ResourceInterface, dr
 		if dryRun == "server" {
 			options.DryRun = []string{metav1.DryRunAll}
 		}
-		_, err = client.Patch(ctx, p.Subject.Name, types.JSONPatchType, patch, options)
+		_, err = client.Patch(ctx, p.Subject.Name, types.MergePatchType, patch, options)
 	}
 	switch {
 	case err != nil:
@@ -35,11 +35,7 @@ func (p Plan) CarryOut(ctx context.Context, client dynamic.ResourceInterface, dr
 	case dryRun == "none":
 		return p.settled(ctx, client)
 	}
-	operations, err := jsonpatch.DecodePatch(patch) // the API server's result of a dry run would show WriterManager
-	if err != nil {
-		return nil, err
-	}
-	text, err := operations.Apply(p.Subject.Object.Text())
+	text, err := jsonpatch.MergePatch(p.Subject.Object.Text(), patch) // the API server's result of a dry run would show WriterManager
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +58,7 @@ func (p Plan) settled(ctx context.Context, client dynamic.ResourceInterface) (ob
 		patch, err := p.settle(text)
 		if err == nil && patch != nil {
 			options := metav1.PatchOptions{FieldManager: WriterManager}
-			object, err = client.Patch(ctx, p.Subject.Name, types.JSONPatchType, patch, options)
+			object, err = client.Patch(ctx, p.Subject.Name, types.MergePatchType, patch, options)
 		}
 		return err
 	})
@@ -75,11 +71,15 @@ func (p Plan) settled(ctx context.Context, client dynamic.ResourceInterface) (ob
 
 // required returns an error if the API server would not create the object without the fields: the live object would survive,
 // but the manifest could not create it again. It checks that by dry runs: the API server validates an object before it reports
-// that the object already exists. Without permission to create the object, nothing is checked.
+// that the object already exists. Without permission to create the object, nothing is checked. If no manifest is in the annotation, it
+// is what server-side appliers manage.
 func (p Plan) required(ctx context.Context, client dynamic.ResourceInterface) error {
-	with, without := p.manifests()
-	known := objectionsTo(ctx, client, with)
-	for _, objection := range objectionsTo(ctx, client, without) {
+	manifest := p.annotation
+	if manifest.with == "" {
+		manifest = p.applied
+	}
+	known := objectionsTo(ctx, client, manifest.with)
+	for _, objection := range objectionsTo(ctx, client, manifest.without) {
 		if !slices.Contains(known, objection) {
 			return fmt.Errorf("%s: the API server would not create the object from a manifest without %s: %s; keep it in the manifest",
 				p.Subject, Texts(p.Paths), objection)
@@ -89,9 +89,9 @@ func (p Plan) required(ctx context.Context, client dynamic.ResourceInterface) er
 }
 
 // objectionsTo returns why the API server would not create an object, without its messages, which can quote values.
-func objectionsTo(ctx context.Context, client dynamic.ResourceInterface, text []byte) (objections []string) {
+func objectionsTo(ctx context.Context, client dynamic.ResourceInterface, text string) (objections []string) {
 	object := &unstructured.Unstructured{}
-	err := object.UnmarshalJSON(text)
+	err := object.UnmarshalJSON([]byte(text))
 	if err == nil {
 		_, err = client.Create(ctx, object, metav1.CreateOptions{FieldManager: WriterManager, DryRun: []string{metav1.DryRunAll}})
 	}

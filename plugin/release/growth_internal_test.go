@@ -53,8 +53,7 @@ func everythingOf(t *testing.T, plan Plan) {
 	if _, err := plan.patch(); err != nil {
 		t.Fatal(err)
 	}
-	with, without := plan.manifests()
-	if len(plan.Released) < 1000 || len(plan.Diff) == 0 || len(without) >= len(with) {
+	if len(plan.Released) < 1000 || len(plan.Diff) == 0 {
 		t.Fatal("nothing was released")
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
@@ -39,7 +38,8 @@ func (p *Plan) releaseEntries(now time.Time) (err error) {
 	if p.before, err = p.Subject.Object.Entries(); err != nil {
 		return err
 	}
-	all, ancestors := fieldpath.NewSet(p.Paths...), p.untypedAncestors(p.Paths)
+	all := fieldpath.NewSet(p.Paths...)
+	ancestors := p.untypedAncestors(all)
 	released, others := fieldpath.NewSet(), fieldpath.NewSet()
 	for _, e := range p.before {
 		set, err := e.Set()
@@ -55,7 +55,7 @@ func (p *Plan) releaseEntries(now time.Time) (err error) {
 		removed := set.Difference(left)
 		released = released.Union(removed).Union(set.Intersection(ancestors))
 		if !removed.Empty() {
-			p.move("-", e, removed)
+			p.Diff = append(p.Diff, p.line("-", e, removed))
 			if e, err = e.WithSet(left); err != nil {
 				return err
 			}
@@ -63,18 +63,16 @@ func (p *Plan) releaseEntries(now time.Time) (err error) {
 		if removed.Empty() || !left.Empty() {
 			p.after = append(p.after, e)
 		}
-		if e.Operation == managedfields.OperationApply {
-			p.declared = p.declared.Union(left)
-		}
 	}
-	return p.handOver(released.Difference(others), now)
+	return p.transfer(released.Difference(others), now)
 }
 
-// handOver transfers paths to explain.HandoverManager, if autoscalers or controllers own them, or to ImperativeManager. A built-in
+// transfer gives paths to explain.HandoverManager, if autoscalers or controllers own them, or to ImperativeManager. A built-in
 // kind's fields with such an owner stay without a manager: the schema declares them, so server-side apply does not delete them.
-func (p *Plan) handOver(set *fieldpath.Set, now time.Time) error {
+func (p *Plan) transfer(set *fieldpath.Set, now time.Time) error {
 	owned := p.ownedByControllers()
-	left := set.RecursiveDifference(fieldpath.NewSet(owned...)).Difference(p.untypedAncestors(owned))
+	left := set.RecursiveDifference(owned).Difference(p.untypedAncestors(owned))
+	p.transferred = set
 	like := ownership.Entry{APIVersion: p.Subject.Kind.GroupVersion().String(), Time: now.UTC().Format(time.RFC3339)}
 	for _, to := range []struct {
 		manager string
@@ -87,7 +85,7 @@ func (p *Plan) handOver(set *fieldpath.Set, now time.Time) error {
 		if err != nil {
 			return err
 		}
-		p.move("+", entry, to.set)
+		p.Diff = append(p.Diff, p.line("+", entry, to.set))
 		if p.after, err = withPaths(p.after, entry, to.set); err != nil {
 			return err
 		}
@@ -95,38 +93,40 @@ func (p *Plan) handOver(set *fieldpath.Set, now time.Time) error {
 	return nil
 }
 
-// move records that an entry gains or loses paths.
-func (p *Plan) move(sign string, e ownership.Entry, set *fieldpath.Set) {
-	var on []fieldpath.Path
-	for _, path := range p.Paths {
-		if e.Contains(path) {
-			on = append(on, path)
-			p.moved[path.String()] = true
-		}
-	}
-	if on == nil { // only ancestors
+// line says that an entry gains or loses paths: those of the Paths, or only ancestors of them.
+func (p Plan) line(sign string, e ownership.Entry, set *fieldpath.Set) string {
+	on := slices.DeleteFunc(slices.Clone(p.Paths), func(path fieldpath.Path) bool { return !e.Contains(path) })
+	if len(on) == 0 {
 		for path := range set.All() {
 			on = append(on, path.Copy())
-		}
-		for _, path := range p.Paths {
-			isUnder := func(ancestor fieldpath.Path) bool { return fieldpattern.HasPrefix(path, ancestor) }
-			p.moved[path.String()] = p.moved[path.String()] || slices.ContainsFunc(on, isUnder)
 		}
 	}
 	applies := ""
 	if e.Operation == managedfields.OperationApply {
 		applies = " (Apply)"
 	}
-	p.Diff = append(p.Diff, fmt.Sprintf("%s managed by %s%s: %s", sign, e.Manager, applies, Texts(on)))
+	return fmt.Sprintf("%s managed by %s%s: %s", sign, e.Manager, applies, Texts(on))
+}
+
+// leavesEntries reports whether an applier managed a path, or an ancestor that another manager gets.
+func (p Plan) leavesEntries(path fieldpath.Path) bool {
+	leaves := slices.ContainsFunc(p.before, func(e ownership.Entry) bool { return p.isApplier(e) && e.Contains(path) })
+	for n := 1; n < len(path) && !leaves; n++ {
+		leaves = p.transferred.Has(path[:n])
+	}
+	return leaves
 }
 
 // untypedAncestors returns the ancestors of paths, up to the nearest list element, for kinds that are not built in. Their schema
 // need not declare the fields: when the last manager of an object there gives it up, server-side apply removes the object with
 // all nested fields, even those that other managers have.
-func (p Plan) untypedAncestors(paths []fieldpath.Path) *fieldpath.Set {
+func (p Plan) untypedAncestors(paths *fieldpath.Set) *fieldpath.Set {
 	set := fieldpath.NewSet()
-	for _, path := range paths {
-		for n := len(path) - 1; !p.isBuiltin() && n > 0 && path[n-1].FieldName != nil && path[n].FieldName != nil; n-- {
+	if p.isBuiltin() {
+		return set
+	}
+	for path := range paths.All() {
+		for n := len(path) - 1; n > 0 && path[n-1].FieldName != nil && path[n].FieldName != nil; n-- {
 			set.Insert(path[:n].Copy())
 		}
 	}
@@ -136,23 +136,20 @@ func (p Plan) untypedAncestors(paths []fieldpath.Path) *fieldpath.Set {
 func (p Plan) isBuiltin() bool { return scheme.Scheme.Recognizes(p.Subject.Kind) }
 
 // ownedByControllers returns the Paths that autoscalers or controllers own completely.
-func (p Plan) ownedByControllers() (owned []fieldpath.Path) {
-	all := map[string]bool{} // of fields, and ancestors of fields
-	for i := range p.fields {
-		f := &p.fields[i]
-		others := f.Owner.Kind == ownership.Autoscaler || f.Owner.Kind == ownership.Controller
+func (p Plan) ownedByControllers() *fieldpath.Set {
+	all, shared := fieldpath.NewSet(p.Paths...), fieldpath.NewSet()
+	for i := range p.explained.Fields {
+		f := &p.explained.Fields[i]
+		if f.Owner.Kind == ownership.Autoscaler || f.Owner.Kind == ownership.Controller {
+			continue
+		}
 		for n := range f.Path {
-			name := f.Path[:n+1].String()
-			before, known := all[name]
-			all[name] = others && (before || !known)
+			if path := f.Path[:n+1]; all.Has(path) {
+				shared.Insert(path)
+			}
 		}
 	}
-	for _, path := range p.Paths {
-		if all[path.String()] {
-			owned = append(owned, path)
-		}
-	}
-	return owned
+	return all.Difference(shared)
 }
 
 // withPaths adds paths to the entry of a manager, or adds a new entry. The entries stay in the API server's order.

@@ -6,22 +6,17 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
-	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
-	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// patch returns the plan as a JSON patch (RFC 6902) of the annotation and managedFields. If the object has changed, the API
-// server answers the patch with a conflict.
+// patch returns the plan as a merge patch (RFC 7386) of the annotation and managedFields.
 func (p Plan) patch() ([]byte, error) {
-	var operations []merge.Operation
-	if p.was != p.text {
-		at := "/metadata/annotations/" + jsontree.EscapePointer(ownership.LastAppliedAnnotation)
-		operations = append(operations, merge.Operation{Op: "replace", Path: at, Value: p.text})
+	metadata := map[string]any{}
+	if p.annotation.with != p.annotation.without {
+		metadata["annotations"] = map[string]string{ownership.LastAppliedAnnotation: p.annotation.without}
 	}
-	return patchOf(p.Subject.Object, p.after, operations...)
+	return patchOf(p.Subject.Object, p.after, metadata)
 }
 
 // settle returns the patch that moves the annotation in managedFields from WriterManager, which took it over by writing the
@@ -55,37 +50,13 @@ func (p Plan) settle(current []byte) ([]byte, error) {
 	if len(holders) == 0 {
 		return nil, nil
 	}
-	return patchOf(after, entries)
+	return patchOf(after, entries, map[string]any{})
 }
 
-// patchOf adds the operations that replace managedFields. The operation on the resourceVersion is a replace and not a test,
-// because only the former makes the API server answer with a conflict.
-func patchOf(o ownership.Object, entries []ownership.Entry, operations ...merge.Operation) ([]byte, error) {
-	version := o.Value(fieldpath.MakePathOrDie("metadata", "resourceVersion"))
-	return merge.EncodePatch(append(operations,
-		merge.Operation{Op: "replace", Path: "/metadata/managedFields", Value: json.RawMessage(managedfields.Encode(entries))},
-		merge.Operation{Op: "replace", Path: "/metadata/resourceVersion", Value: json.RawMessage(version)},
-	))
-}
-
-// manifests returns the manifest with and without the fields, to check whether the API server would create the object without them.
-// If it is not recorded, as with server-side apply, it is what appliers manage of the live object: the API server would refuse to
-// create an object with what it has allocated itself, as a node port.
-func (p Plan) manifests() (with, without []byte) {
-	if p.was != "" {
-		return []byte(p.was), []byte(p.text)
-	}
-	applied := jsontree.Valid(source.WithoutGenerated(p.Subject.Object.Text()))
-	mayGo := func(path fieldpath.Path) bool { return len(path) > 0 && !containsIdentity(path) }
-	for i := range p.fields {
-		if f := &p.fields[i]; !slices.ContainsFunc(f.Entries, p.isApplier) {
-			applied.Cut(f.Path, mayGo)
-		}
-	}
-	with = applied.Remaining()
-	object := jsontree.Valid(with)
-	for _, path := range p.Paths {
-		object.Cut(path, removableIfEmpty)
-	}
-	return with, object.Remaining()
+// patchOf adds managedFields to the metadata of a patch, and the resourceVersion: if the object has changed, the API server answers the
+// patch with a conflict.
+func patchOf(o ownership.Object, entries []ownership.Entry, metadata map[string]any) ([]byte, error) {
+	metadata["managedFields"] = json.RawMessage(managedfields.Encode(entries))
+	metadata["resourceVersion"] = json.RawMessage(o.At("metadata", "resourceVersion").Text())
+	return json.Marshal(map[string]any{"metadata": metadata})
 }

@@ -9,7 +9,6 @@
 package release
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,35 +42,36 @@ type Plan struct {
 	// write, if no manifest declares any of the fields.
 	Diff []string
 
-	fields        ownership.Fields // all fields of the object
-	was, text     string           // the annotation
-	before, after []ownership.Entry
-	// declared are the fields that server-side appliers still manage. The entries of others contain defaults.
-	declared *fieldpath.Set
-	// cut are the paths removed from the annotation, as manifests write them, and moved are the Paths that entries gain or lose.
-	cut, moved map[string]bool
+	explained explain.Explanation
+	// annotation is the last-applied annotation, and applied what server-side appliers manage of the live object.
+	annotation, applied change
+	before, after       []ownership.Entry
+	// transferred are the fields, and ancestors of fields, that another manager gets.
+	transferred *fieldpath.Set
 }
+
+// change is a text with and without the fields, both empty if there is none.
+type change struct{ with, without string }
 
 // Of plans the release of fields, given as FIELD arguments of explain. If it cannot, it returns errors, each one line with a
 // reason and a remedy. Now is the time of new managedFields entries.
 func Of(s source.Subject, fields []string, now time.Time) (Plan, []error) {
-	p := Plan{Subject: s, declared: fieldpath.NewSet(), cut: map[string]bool{}, moved: map[string]bool{}}
+	p := Plan{Subject: s, transferred: fieldpath.NewSet()}
 	if len(s.Object.ManagedFields()) == 0 {
 		return p, []error{fmt.Errorf("%s: no managedFields, so the manifests that declare its fields are unknown; "+
 			"apply the manifest once to record them, then release", s)}
 	}
-	explained, err := explain.Of(s)
-	if err == nil {
-		err = reachable(explained)
+	var err error
+	if p.explained, err = explain.Of(s); err == nil {
+		err = reachable(p.explained)
 	}
 	if err != nil {
 		return p, []error{err}
 	}
-	p.fields = explained.Fields
 	var refusals []error
-	live := jsontree.Valid(p.Subject.Object.Text())
+	live := jsontree.Valid(s.Object.Text())
 	for _, field := range fields {
-		paths, err := named(explained, live, field)
+		paths, err := named(p.explained, live, field)
 		if err != nil {
 			refusals = append(refusals, err)
 		}
@@ -81,45 +81,42 @@ func Of(s source.Subject, fields []string, now time.Time) (Plan, []error) {
 		return p, refusals
 	}
 	p.Paths = outermost(p.Paths)
-	p.was, _ = p.Subject.Object.LastApplied()
-	p.cutAnnotation()
-	if err := errors.Join(p.releaseEntries(now), p.summarize()); err != nil {
+	text, _ := s.Object.LastApplied()
+	p.annotation, p.applied = p.without(text, p.Paths...), p.without(p.serverSide(), p.Paths...)
+	if err := p.releaseEntries(now); err != nil {
 		return p, []error{err}
 	}
+	p.summarize()
 	return p, p.unsafe()
 }
 
-func (p *Plan) cutAnnotation() {
-	var cuts []cut
-	p.text, cuts = p.without(p.Paths...)
-	for _, c := range cuts {
-		p.cut[c.path.String()] = true
-		value := table.Shorten(p.Subject.Show(c.path, c.value), maxValueLen)
-		p.Diff = append(p.Diff, fmt.Sprintf("- last-applied: %s: %s", explain.Text(c.path), value))
+// without returns the change of a manifest that removes fields, and parents that become empty: if an empty object remained
+// there, applying a manifest without it would delete the whole object from the live object.
+func (p Plan) without(text string, paths ...fieldpath.Path) change {
+	if text == "" {
+		return change{}
 	}
-}
-
-// cut is a value that is removed from the annotation.
-type cut struct {
-	path  fieldpath.Path
-	value []byte
-}
-
-// without returns the annotation without fields, and without parents that become empty: if an empty object remained there,
-// applying a manifest without it would delete the whole object from the live object.
-func (p Plan) without(paths ...fieldpath.Path) (text string, cuts []cut) {
-	if p.was == "" {
-		return "", nil
-	}
-	annotation := jsontree.Valid([]byte(p.was))
+	manifest := jsontree.Valid([]byte(text))
 	for _, path := range paths {
 		for _, path := range p.recordedAs(path) {
-			if value := annotation.Cut(path, removableIfEmpty); value != nil {
-				cuts = append(cuts, cut{path, value.Text()})
-			}
+			manifest.Cut(path, removableIfEmpty)
 		}
 	}
-	return string(annotation.Remaining()), cuts
+	return change{text, string(manifest.Remaining())}
+}
+
+// serverSide returns what server-side appliers manage of the live object, without what the API server has allocated itself, such as
+// a node port.
+func (p Plan) serverSide() string {
+	applied := jsontree.Valid(source.WithoutGenerated(p.Subject.Object.Text()))
+	isApply := func(e ownership.Entry) bool { return e.Operation == managedfields.OperationApply && p.isApplier(e) }
+	mayGo := func(path fieldpath.Path) bool { return len(path) > 0 && !containsIdentity(path) }
+	for i := range p.explained.Fields {
+		if f := &p.explained.Fields[i]; !slices.ContainsFunc(f.Entries, isApply) {
+			applied.Cut(f.Path, mayGo)
+		}
+	}
+	return string(applied.Remaining())
 }
 
 // recordedAs returns the possible paths of a field in a manifest: a Secret's data can be in stringData.
@@ -136,22 +133,13 @@ func removableIfEmpty(path fieldpath.Path) bool {
 	return len(path) > 0 && path[len(path)-1].FieldName != nil && !containsIdentity(path)
 }
 
-// summarize sets Released and Delete.
-func (p *Plan) summarize() error {
-	annotation := jsontree.Valid([]byte(p.text))
-	ancestors := fieldpath.NewSet()
-	for _, path := range p.Paths {
-		for n := 1; n < len(path); n++ {
-			ancestors.Insert(path[:n])
-		}
-	}
-	others, err := managedfields.New("", ownership.Entry{}, p.declared.Difference(ancestors))
-	if err != nil {
-		return err
-	}
+// summarize sets Released and Delete, and adds the changes of the annotation to Diff.
+func (p *Plan) summarize() {
+	var cuts []string
+	annotation, applied := jsontree.Valid([]byte(p.annotation.without)), jsontree.Valid([]byte(p.applied.without))
 	emptied := func(path fieldpath.Path) fieldpath.Path {
 		n := len(path)
-		for n > 1 && removableIfEmpty(path[:n-1]) && annotation.Find(path[:n-1]) == nil && !others.Contains(path[:n-1]) {
+		for n > 1 && removableIfEmpty(path[:n-1]) && annotation.Find(path[:n-1]) == nil && applied.Find(path[:n-1]) == nil {
 			n--
 		}
 		return path[:n]
@@ -159,11 +147,13 @@ func (p *Plan) summarize() error {
 	for _, path := range p.Paths {
 		var in []fieldpath.Path
 		for _, recorded := range p.recordedAs(path) {
-			if p.cut[recorded.String()] {
+			if value := p.explained.Record.LastApplied.Find(recorded); value != nil {
 				in = append(in, emptied(recorded))
+				shown := table.Shorten(p.Subject.Show(recorded, value.Text()), maxValueLen)
+				cuts = append(cuts, fmt.Sprintf("- last-applied: %s: %s", explain.Text(recorded), shown))
 			}
 		}
-		if in == nil && p.moved[path.String()] {
+		if in == nil && p.leavesEntries(path) {
 			in = append(in, emptied(path))
 		}
 		if in != nil {
@@ -171,21 +161,18 @@ func (p *Plan) summarize() error {
 		}
 		p.Delete = append(p.Delete, in...)
 	}
+	p.Diff = append(cuts, p.Diff...)
 	p.Delete = outermost(p.Delete)
-	return nil
 }
 
 // outermost returns the paths that are not nested under others, without duplicates.
 func outermost(paths []fieldpath.Path) []fieldpath.Path {
-	listed, seen := map[string]bool{}, map[string]bool{}
-	for _, path := range paths {
-		listed[path.String()] = true
-	}
+	all, seen := fieldpath.NewSet(paths...), fieldpath.NewSet()
 	return slices.DeleteFunc(paths, func(path fieldpath.Path) bool {
-		within := seen[path.String()]
-		seen[path.String()] = true
+		within := seen.Has(path)
+		seen.Insert(path)
 		for n := 1; n < len(path) && !within; n++ {
-			within = listed[path[:n].String()]
+			within = all.Has(path[:n])
 		}
 		return within
 	})

@@ -97,7 +97,8 @@ func planCases() map[string]planCase {
 	three := `{"spec":{"replicas":3}}`
 	scaled := object{body: `{"spec":{"replicas":7}}`, annotated: `{"spec":{"paused":true,"replicas":3}}`}
 	with := func(o object, entries ...string) object { o.entries = entries; return o }
-	byAutoscaler := object{body: three, entries: []string{entry("kubectl/Apply", `"f:spec":{"f:paused":{},"f:replicas":{}}`)}, autoscaler: "HPA web"}
+	paused := `{"spec":{"paused":true,"replicas":3}}`
+	byAutoscaler := object{body: paused, entries: []string{entry("kubectl/Apply", `"f:spec":{"f:paused":{},"f:replicas":{}}`)}, autoscaler: "HPA web"}
 	gadget := object{kind: "shop.example.com/v1 Gadget", body: `{"spec":{"pool":{"size":5}}}`}
 	return map[string]planCase{
 		"no other manager: transferred to kubectl-handoff": {
@@ -113,7 +114,7 @@ func planCases() map[string]planCase {
 			delete: ".spec.replicas",
 		},
 		"removed from all appliers": {
-			object: object{body: three, entries: []string{
+			object: object{body: paused, entries: []string{
 				entry("flux/Apply", `"f:spec":{"f:replicas":{}}`), entry("kubectl/Apply", `"f:spec":{"f:paused":{},"f:replicas":{}}`),
 				entry("me/Update", `"f:spec":{"f:replicas":{}}`),
 			}},

@@ -8,14 +8,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
-	"github.com/ownership-handoff/handoff/plugin/manifest"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
@@ -51,8 +49,16 @@ func named(e explain.Explanation, live *jsontree.Node, field string) ([]fieldpat
 	}
 	_, paths, err := e.Find(field)
 	for _, path := range paths {
-		if err := errors.Join(refuseIdentity(e.Subject, path), refuse(e.Subject, live, path)); err != nil {
+		list := slices.IndexFunc(path, func(element fieldpath.PathElement) bool { return element.Index != nil })
+		switch err := refuseIdentity(e.Subject, path); {
+		case err != nil:
 			return nil, err
+		case live.Find(path) == nil:
+			return nil, fmt.Errorf("%s: %s no longer exists, so there is nothing to keep; remove it from the manifest",
+				e.Subject, explain.Text(path))
+		case list >= 0: // a manifest can have another element there
+			return nil, fmt.Errorf("%s: %s is in a list without keys; release all of %s instead",
+				e.Subject, explain.Text(path), explain.Text(path[:list]))
 		}
 	}
 	return paths, err
@@ -61,18 +67,14 @@ func named(e explain.Explanation, live *jsontree.Node, field string) ([]fieldpat
 // refuseIdentity returns an error for fields that identify the object, and for status.
 func refuseIdentity(s source.Subject, path fieldpath.Path) error {
 	text := explain.Text(path)
-	identifies := func(identity fieldpath.Path) bool { return fieldpattern.HasPrefix(path, identity) }
-	switch first := path[0].FieldName; {
-	case first == nil:
-		return fmt.Errorf("%s: %s is not a field; write its name, such as .spec.replicas", s, text)
-	case *first == "status":
+	switch {
+	case apitypes.InStatus(path):
 		return fmt.Errorf("%s: %s is in status, which an apply does not set; nothing to release", s, text)
-	case identifies(ownership.LastAppliedPath()) || slices.ContainsFunc(apitypes.IdentityPaths(), identifies):
+	case apitypes.IsIdentity(path) || fieldpattern.HasPrefix(path, ownership.LastAppliedPath()):
 		return fmt.Errorf("%s: %s identifies the object or records its state; it cannot be released", s, text)
 	case containsIdentity(path):
-		nested := map[int]string{1: ".metadata.labels", 2: ".metadata.annotations.*"}[len(path)]
 		return fmt.Errorf("%s: %s contains fields that identify the object or record what was applied; name nested fields, such as %s",
-			s, text, nested)
+			s, text, map[int]string{1: ".metadata.labels", 2: ".metadata.annotations.*"}[len(path)])
 	}
 	return nil
 }
@@ -81,34 +83,15 @@ func containsIdentity(path fieldpath.Path) bool {
 	return fieldpattern.HasPrefix(ownership.LastAppliedPath(), path)
 }
 
-// refuse returns an error for a field that does not exist, and for a part of a list that cannot be released by itself.
-func refuse(s source.Subject, live *jsontree.Node, path fieldpath.Path) error {
-	text := explain.Text(path)
-	if live.Find(path) == nil {
-		return fmt.Errorf("%s: %s no longer exists, so there is nothing to keep; remove it from the manifest", s, text)
-	}
-	if i := slices.IndexFunc(path, func(e fieldpath.PathElement) bool { return e.Index != nil }); i >= 0 {
-		return fmt.Errorf("%s: %s is in a list without keys; release all of %s instead", s, text, explain.Text(path[:i]))
-	}
-	if manifest.IsKey(path) {
-		return fmt.Errorf("%s: %s is a key of its list element, which cannot be identified without it; "+
-			"release all of %s instead", s, text, explain.Text(path[:len(path)-1]))
-	}
-	return nil
-}
-
 // unsafe returns an error for each field that the next kubectl apply, of the last-applied manifest without the fields, would
 // change. Server-side apply needs no such check: it removes only fields that its own entry alone contains.
 func (p Plan) unsafe() (refusals []error) {
-	if p.was == "" {
-		return nil
-	}
 	remedies := map[string]string{} // by parent
-	for i, err := range p.survive(p.text, p.Paths) {
-		path := p.Paths[i]
+	for i, err := range p.survive(p.annotation.without, p.Paths...) {
 		if err == nil {
 			continue
 		}
+		path := p.Paths[i]
 		parent := path[:len(path)-1].String()
 		if remedies[parent] == "" {
 			remedies[parent] = p.widerRemedy(path)
@@ -118,18 +101,21 @@ func (p Plan) unsafe() (refusals []error) {
 	return refusals
 }
 
-// survive simulates an apply of a manifest that has been applied before, and returns for each path why it would change, or nil.
-func (p Plan) survive(text string, paths []fieldpath.Path) []error {
+// survive simulates an apply of a manifest that has been applied before, and returns for each path why it would change, or nil. An empty
+// text changes nothing.
+func (p Plan) survive(text string, paths ...fieldpath.Path) []error {
 	errs := make([]error, len(paths))
-	result, err := p.Subject.ThreeWay([]byte(text), []byte(text), p.Subject.Object.Text())
-	live, applied := jsontree.Valid(p.Subject.Object.Text()), jsontree.Valid(result)
+	if text == "" {
+		return errs
+	}
+	live := p.Subject.Object.Text()
+	result, err := p.Subject.ThreeWay([]byte(text), []byte(text), live)
+	before, after := jsontree.Valid(live), jsontree.Valid(result)
 	for i, path := range paths {
-		was, noLive := value.FromJSON(live.Find(path).Text())
-		is, gone := value.FromJSON(applied.Find(path).Text())
 		switch {
 		case err != nil:
 			errs[i] = fmt.Errorf("cannot be released, because a manifest without it cannot be applied: %w", err)
-		case noLive != nil || gone != nil || !value.Equals(was, is):
+		case !apitypes.SameValue(before.Find(path).Text(), after.Find(path).Text()):
 			errs[i] = errors.New("is part of a value that kubectl apply treats as atomic: a manifest without it would still change it")
 		}
 	}
@@ -139,8 +125,7 @@ func (p Plan) survive(text string, paths []fieldpath.Path) []error {
 // widerRemedy returns the advice to release the nearest ancestor of a path that can be released.
 func (p Plan) widerRemedy(path fieldpath.Path) string {
 	for n := len(path) - 1; n > 0 && refuseIdentity(p.Subject, path[:n]) == nil; n-- {
-		text, _ := p.without(path[:n])
-		if p.survive(text, []fieldpath.Path{path[:n]})[0] == nil {
+		if p.survive(p.without(p.annotation.with, path[:n]).without, path[:n])[0] == nil {
 			return "release all of " + explain.Text(path[:n]) + " instead"
 		}
 	}

@@ -17,7 +17,11 @@ func TestRefusals(t *testing.T) {
 	}{
 		"part of a list without a manager": {
 			annotated("", containers, containers), ".spec.template.spec.containers[0].args[0]",
-			"is in a list without keys; release all of .spec.template.spec.containers instead",
+			"in a list without keys; release all of .spec.template.spec.containers instead",
+		},
+		"the key of a list element": {
+			annotated("", containers, containers, entry("me/Update", `"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"a\"}":{".":{},"f:name":{}}}}}}`)),
+			`.spec.template.spec.containers[name="a"].name`, "cannot be released, because a manifest without it cannot be applied",
 		},
 		"part of a list in a custom resource": {
 			annotated("shop.example.com/v1 Gadget", `{"spec":{"hosts":[{"name":"a","weight":5},{"name":"b"}]}}`, `{"spec":{"hosts":[{"name":"a","weight":1},{"name":"b"}]}}`,

@@ -181,7 +181,7 @@ func (s scenario) reason(said string) string {
 	s.Helper()
 	for _, why := range []string{
 		"cannot be applied", "would still change it", "would not create the object", "no manifest is recorded, ", "identifies the object",
-		"is a key of its list element", "list without keys", "is part of", "or record what was applied",
+		"list without keys", "is part of", "or record what was applied",
 	} {
 		if strings.Contains(said, why) {
 			return why
