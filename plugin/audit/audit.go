@@ -18,36 +18,20 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
-// Report is the result of an audit. It names objects as "deployment.apps/web -n shop".
+// Report is the result of an audit.
 type Report struct {
 	// Objects is the number of audited objects. Resources are their resources, as "deployments.apps"; empty for files.
 	Objects   int      `json:"objects"`
 	Resources []string `json:"resources,omitempty"`
 	// Risks are sorted by namespace, object and field.
 	Risks []Risk `json:"risks"`
-	// Unrecorded are the objects that an autoscaler scaled after a client that does not record its manifest: nothing in the
-	// cluster reports whether the manifest still sets the replicas.
-	Unrecorded []string `json:"unrecorded,omitempty"`
-	// ToOne are the objects without an autoscaler that scale to 1 if their manifest drops the replicas (Helm 3) or sets them to
-	// null (server-side apply): neither is recorded.
-	ToOne []string `json:"scalesToOne,omitempty"`
-	// Undone are the objects that lack the annotation ownership.ControllerFieldsAnnotation of their manifest, as after kubectl
-	// rollout undo.
-	Undone []string `json:"rulesUndone,omitempty"`
-	// Changed are fields of manifests in which another manager wrote another value, which handoff does not keep: the next apply
-	// overwrites it, and an apply that drops the field removes it.
-	Changed []Risk `json:"changed,omitempty"`
-	// Annotated are the objects with the mode annotation, which has no effect on them.
-	Annotated []string `json:"annotated,omitempty"`
-	// Notes say why handoff does not act as its mode says.
-	Notes []string `json:"notes,omitempty"`
+	// Notes are sorted by kind.
+	Notes []Note `json:"notes,omitempty"`
 	// Gaps describe what is unknown, one sentence each; a complete answer has none.
 	Gaps []string `json:"gaps,omitempty"`
-	// Possible are sentences about Unrecorded objects that handoff does not keep: each could be a risk.
-	Possible []string `json:"-"`
 }
 
-// Kind is a kind of risk.
+// Kind is a kind of risk or note.
 type Kind string
 
 // The kinds of risks.
@@ -58,8 +42,6 @@ const (
 	NoTarget Kind = "no-target"
 	// TwoAutoscalers means that two or more HorizontalPodAutoscalers target the object.
 	TwoAutoscalers Kind = "two-autoscalers"
-	// Changed means that a manager other than the manifest's wrote another value. It is listed in Report.Changed only.
-	Changed Kind = "changed"
 )
 
 // Risk is a risk of one object. It does not refer to the object, which is not kept.
@@ -128,7 +110,7 @@ func (a *auditor) audit(s source.Subject) {
 	r := a.report
 	r.Objects++
 	if _, annotated := s.Object.ModeAnnotation(); annotated && s.Namespace != "" {
-		r.Annotated = append(r.Annotated, s.Title())
+		r.Notes = append(r.Notes, noteOf(Annotated, s))
 	}
 	entries, err := s.Object.Entries()
 	isStripped := err == nil && len(entries) == 0
@@ -142,14 +124,15 @@ func (a *auditor) audit(s source.Subject) {
 	case err == nil:
 		a.replicas(e)
 		a.changed(e)
-		if lostRules(s.Object) {
-			r.Undone = append(r.Undone, s.Title())
+		_, has := s.Object.ControllerFields()
+		if !has && e.Record.LastApplied.At("metadata", "annotations", ownership.ControllerFieldsAnnotation) != nil {
+			r.Notes = append(r.Notes, noteOf(RulesUndone, s))
 		}
 	}
 	a.several(e)
 }
 
-// changed adds the fields that another manager wrote since the last-applied manifest set them, but not those that handoff keeps
+// changed notes the fields that another manager wrote since the last-applied manifest set them, but not those that handoff keeps
 // once the manifest drops them (the table of units in docs/decisions.md), nor scale fields.
 func (a *auditor) changed(e explain.Explanation) {
 	for i := range e.Fields {
@@ -158,22 +141,10 @@ func (a *auditor) changed(e explain.Explanation) {
 			e.Subject.Context.IsScale(f.Path) || e.Keeps(f, ownership.Lacks, ownership.Sets) {
 			continue
 		}
-		r := risk(Changed, e, f)
-		r.NextApply, r.Managers = "sets "+e.Short(f.Path, f.DeclaredValue), []string{f.Entries[0].Manager}
-		a.report.Changed = append(a.report.Changed, r)
+		note := noteOf(Changed, e.Subject)
+		note.Field, note.Manager = explain.Text(f.Path), f.Entries[0].Manager
+		a.report.Notes = append(a.report.Notes, note)
 	}
-}
-
-// lostRules reports whether an object lacks the annotation with fields of controllers that its last-applied configuration has.
-func lostRules(o ownership.Object) bool {
-	manifest, _ := o.LastApplied()
-	applied, err := ownership.ParseObject([]byte(manifest))
-	if err != nil {
-		return false
-	}
-	_, has := o.ControllerFields()
-	_, declared := applied.ControllerFields()
-	return declared && !has
 }
 
 func (a *auditor) finish() {
@@ -181,6 +152,8 @@ func (a *auditor) finish() {
 	slices.SortStableFunc(r.Risks, func(a, b Risk) int {
 		return cmp.Or(cmp.Compare(a.Object.Namespace, b.Object.Namespace), cmp.Compare(a.Object.String(), b.Object.String()), cmp.Compare(a.Kind, b.Kind))
 	})
+	slices.SortStableFunc(r.Notes, func(a, b Note) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Text, b.Text)) })
+	r.Notes = slices.Compact(r.Notes)
 	r.Resources = slices.Compact(slices.Sorted(slices.Values(a.survey.Resources)))
 	r.Gaps = append(r.Gaps, a.survey.Gaps...)
 	if len(a.stripped) > 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,6 +124,11 @@ func risks(r *audit.Report) string {
 		}, " | ")
 	}
 	return strings.Join(lines, "\n")
+}
+
+// notes returns the notes of a kind.
+func notes(r *audit.Report, kind audit.Kind) []audit.Note {
+	return slices.DeleteFunc(slices.Clone(r.Notes), func(n audit.Note) bool { return n.Kind != kind })
 }
 
 func check(t *testing.T, want string, r *audit.Report) {

@@ -23,25 +23,22 @@ func (a *auditor) replicas(e explain.Explanation) {
 	}
 	f := &e.Fields[at]
 	applier, recorded := e.Declarer(f)
-	r := risk(Replicas, e, f)
-	switch {
-	case f.Owner.Kind != ownership.Autoscaler:
-		// Replicas above 1 become 1 when a manifest drops them or, in a server-side apply, sets them to null.
+	if f.Owner.Kind != ownership.Autoscaler {
 		replicas, err := strconv.ParseUint(string(f.Value), 10, 31)
 		if err == nil && replicas > 1 && f.Declared == ownership.Lacks && applier != "" {
-			a.report.ToOne = append(a.report.ToOne, s.Title())
+			a.report.Notes = append(a.report.Notes, noteOf(ScalesToOne, s))
 		}
-		return
-	case applier == "" && !mayBeLost(e, f):
 		return
 	}
+	if applier == "" && !mayBeLost(e, f) {
+		return
+	}
+	r := risk(Replicas, e, f)
 	a.respond(&r, s)
 	if applier == "" {
-		a.report.Unrecorded = append(a.report.Unrecorded, s.Title())
-		if r.Mode != optin.Enforce {
-			a.report.Possible = append(a.report.Possible, fmt.Sprintf("%s: unknown whether its manifest sets %s, and the next apply "+
-				"resets it: no record of the manifest is in the object", s.Title(), r.Field))
-		}
+		note := noteOf(Unrecorded, s)
+		note.Field, note.Mode = r.Field, r.Mode
+		a.report.Notes = append(a.report.Notes, note)
 		return
 	}
 	r.NextApply, r.Managers = nextOf(e, f, applier, recorded), []string{f.Owner.By, applier}
@@ -56,12 +53,12 @@ func (a *auditor) replicas(e explain.Explanation) {
 // object: nothing if it does, or cannot. Why it does not act as its mode says is a note, and a gap if its mode is unknown.
 func (a *auditor) respond(r *Risk, s source.Subject) {
 	answer := a.installation.Effect(a.ctx, installation.ObjectOf(s.Kind, s.Namespace, s.Object))
-	to := &a.report.Notes
-	if answer.Reason == installation.NotKnown {
-		to = &a.report.Gaps
-	}
-	if answer.Why != "" && !slices.Contains(*to, answer.Why) {
-		*to = append(*to, answer.Why)
+	switch {
+	case answer.Why == "" || slices.Contains(a.report.Gaps, answer.Why):
+	case answer.Reason == installation.NotKnown:
+		a.report.Gaps = append(a.report.Gaps, answer.Why)
+	default:
+		a.report.Notes = append(a.report.Notes, Note{Kind: NotAsSet, Text: answer.Why})
 	}
 	r.Mode, r.Why, r.Handoff = answer.Mode, answer.Why, "keeps "+r.Now
 	if answer.Mode == optin.Enforce {

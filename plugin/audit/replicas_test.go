@@ -2,6 +2,8 @@ package audit_test
 
 import (
 	"testing"
+
+	"github.com/ownership-handoff/handoff/plugin/audit"
 )
 
 func TestReplicasRisk(t *testing.T) {
@@ -75,11 +77,12 @@ func TestReplicasRisk(t *testing.T) {
 			}
 			report := reportOf(t, objects...)
 			check(t, test.want, report)
-			if (len(report.Unrecorded) > 0) != test.unrecorded {
-				t.Errorf("unrecorded: %v", report.Unrecorded)
+			unrecorded := notes(report, audit.Unrecorded)
+			if (len(unrecorded) > 0) != test.unrecorded {
+				t.Errorf("unrecorded: %v", unrecorded)
 			}
-			if len(report.Possible) != len(report.Unrecorded) { // nothing keeps it in a namespace that is off
-				t.Errorf("possible risks: %v", report.Possible)
+			if len(report.Possible()) != len(unrecorded) { // nothing keeps it in a namespace that is off
+				t.Errorf("possible risks: %v", report.Possible())
 			}
 		})
 	}
@@ -103,7 +106,7 @@ func TestReplicasThatMayScaleToOne(t *testing.T) {
 			if test.autoscaler {
 				objects = append(objects, ofWeb("web"))
 			}
-			if got := reportOf(t, objects...).ToOne; len(got) != test.want {
+			if got := notes(reportOf(t, objects...), audit.ScalesToOne); len(got) != test.want {
 				t.Errorf("want %d objects, got %v", test.want, got)
 			}
 		})
@@ -121,7 +124,7 @@ func TestRulesThatAnUndoTookAway(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			o := object{manifest: test.manifest, spec: `{}`, entries: []string{kubectl(``)}}
-			if got := reportOf(t, o.text(), shop("")).Undone; len(got) != test.want {
+			if got := notes(reportOf(t, o.text(), shop("")), audit.RulesUndone); len(got) != test.want {
 				t.Errorf("want %d objects, got %v", test.want, got)
 			}
 		})

@@ -5,10 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/table"
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // Table writes the report for people: a line for each risk, remedies, and a summary. The wide table has the managers, time and
@@ -71,32 +69,20 @@ func (r *Report) summary() string {
 	return text + "."
 }
 
-// notes returns what is no risk, and worth knowing.
+// notes returns the notes as sentences, each with the names of what it is about.
 func (r *Report) notes() (sentences []string) {
-	changed := make([]string, len(r.Changed))
-	for i, c := range r.Changed {
-		changed[i] = fmt.Sprintf("%s of %s (%s)", c.Field, c.Object.Title(), c.Managers[0])
-	}
-	for _, note := range []struct {
-		format string
-		names  []string
-	}{
-		{"Not recorded: whether the manifest sets the replicas of %s. An autoscaler has taken over the field in managedFields from Helm " +
-			"or server-side apply; check the manifest.", r.Unrecorded},
-		{"Not recorded: whether a Helm 3 chart drops replicas, or a server-side apply sets them to null. If so, these scale to 1: %s.",
-			r.ToOne},
-		{"Annotation " + ownership.ControllerFieldsAnnotation + " of the manifest is missing, as after kubectl rollout undo; " +
-			"apply again: %s.", r.Undone},
-		{"Changed since the manifest set it: %s; the next apply overwrites it, and an apply that drops the field removes it; set the value " +
-			"in the manifest, or name the field in a rule.", changed},
-		{"Annotation " + optin.Annotation + " has no effect on objects; set the label of that name instead: %s.", r.Annotated},
-	} {
-		if len(note.names) > 0 {
-			sentences = append(sentences, fmt.Sprintf(note.format, first(note.names)))
+	var names []string
+	for i, note := range r.Notes {
+		names = append(names, note.name())
+		switch {
+		case note.Kind == NotAsSet:
+			sentences = append(sentences, "Note: "+note.Text+".")
+		case i+1 < len(r.Notes) && r.Notes[i+1].Kind == note.Kind:
+			continue
+		default:
+			sentences = append(sentences, note.Text+": "+first(names)+".")
 		}
-	}
-	for _, note := range r.Notes {
-		sentences = append(sentences, "Note: "+note+".")
+		names = nil
 	}
 	return sentences
 }

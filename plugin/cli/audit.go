@@ -64,7 +64,7 @@ func (s *shared) audit(ctx context.Context, types []string, failOnRisk bool) err
 	}
 	report.Gaps = append(report.Gaps, s.gaps...)
 	if failOnRisk { // what could be a risk must not pass
-		report.Gaps = append(report.Gaps, report.Possible...)
+		report.Gaps = append(report.Gaps, report.Possible()...)
 	}
 	s.gaps, s.negative = report.Gaps, failOnRisk && len(report.Risks) > 0
 	return show(s, "Audit", []any{report}, true, func() error { return report.Table(s.env.IOStreams.Out, s.isWide()) })
