@@ -52,14 +52,10 @@ func noteOf(kind Kind, s source.Subject) Note {
 
 // name returns what a note is about.
 func (n Note) name() string {
-	switch {
-	case n.Kind == Changed:
+	if n.Kind == Changed {
 		return fmt.Sprintf("%s of %s (%s)", n.Field, n.Object.Title(), n.Manager)
-	case n.Kind == NotAsSet:
-		return ""
-	default:
-		return n.Object.Title()
 	}
+	return n.Object.Title()
 }
 
 // Possible returns sentences about Unrecorded objects that handoff does not keep: each could be a risk.

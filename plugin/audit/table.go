@@ -71,7 +71,7 @@ func (r *Report) summary() string {
 
 // notes returns the notes as sentences, each with the names of what it is about.
 func (r *Report) notes() (sentences []string) {
-	var names []string
+	names := make([]string, 0, len(r.Notes))
 	for i, note := range r.Notes {
 		names = append(names, note.name())
 		switch {
@@ -82,7 +82,7 @@ func (r *Report) notes() (sentences []string) {
 		default:
 			sentences = append(sentences, note.Text+": "+first(names)+".")
 		}
-		names = nil
+		names = names[:0]
 	}
 	return sentences
 }

@@ -17,38 +17,34 @@ import (
 func (e Explanation) Find(text string) (found Explanation, paths []fieldpath.Path, err error) {
 	text = plainText(text)
 	pattern, unread := ownership.ParsePattern(text)
-	var live, at *jsontree.Node
+	live := jsontree.Valid(e.Subject.Object.Text())
+	var at *jsontree.Node
 	if path, isPath := pattern.Path(); isPath && len(path) > 0 {
-		live = jsontree.Valid(e.Subject.Object.Text())
 		at = live.Find(path)
 	}
 	// Conflicts do not escape dots in names; JSONPath writes them as \. .
 	plain := strings.ReplaceAll(text, `\.`, ".")
+	isNamed := func(f *ownership.Field, n int) bool {
+		return n == len(pattern) && (pattern.Matches(f.Path) || at != nil && f.Value != nil && live.Find(f.Path[:n]) == at) ||
+			f.Path[:n].String() == plain
+	}
 	found = e
 	found.Fields = nil
-	for _, named := range []func(f *ownership.Field, n int) bool{
-		func(f *ownership.Field, n int) bool { return n == len(pattern) && pattern.Matches(f.Path) },
-		func(f *ownership.Field, n int) bool {
-			return at != nil && n == len(pattern) && f.Value != nil && live.Find(f.Path[:n]) == at
-		},
-		func(f *ownership.Field, n int) bool { return f.Path[:n].String() == plain },
-	} {
-		for i := range e.Fields {
-			f, n := &e.Fields[i], 1
-			for n <= len(f.Path) && !named(f, n) {
-				n++
-			}
-			if n > len(f.Path) {
-				continue
-			}
-			found.Fields = append(found.Fields, *f)
-			if last := len(paths) - 1; last < 0 || !paths[last].Equals(f.Path[:n]) { // fields of one parent are neighbors
-				paths = append(paths, f.Path[:n].Copy())
-			}
+	for i := range e.Fields {
+		f, n := &e.Fields[i], 1
+		for n <= len(f.Path) && !isNamed(f, n) {
+			n++
 		}
-		if paths != nil {
-			return found, paths, nil
+		if n > len(f.Path) {
+			continue
 		}
+		found.Fields = append(found.Fields, *f)
+		if last := len(paths) - 1; last < 0 || !paths[last].Equals(f.Path[:n]) { // fields of one parent are neighbors
+			paths = append(paths, f.Path[:n].Copy())
+		}
+	}
+	if paths != nil {
+		return found, paths, nil
 	}
 	for i := range e.Fields {
 		whole := live.Find(e.Fields[i].Path)

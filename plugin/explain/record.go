@@ -85,30 +85,16 @@ func (e Explanation) Declarer(f *ownership.Field) (applier string, recorded bool
 	if f.Declared != ownership.Lacks {
 		return e.Record.Writer, true
 	}
-	if applier = e.applied(f); applier != "" {
-		return applier, true
-	}
 	for _, entry := range f.Entries {
-		if e.isApplier(entry) && !entry.Contains(ownership.LastAppliedPath()) {
-			return entry.Manager, false
+		switch {
+		case entry.Subresource != "" || !e.Subject.Context.Managers.IsApplier(entry):
+		case entry.Operation == managedfields.OperationApply:
+			return entry.Manager, true
+		case !entry.Contains(ownership.LastAppliedPath()):
+			applier = cmp.Or(applier, entry.Manager)
 		}
 	}
-	return "", false
-}
-
-// isApplier reports whether an entry records an applied manifest, which sets no subresource.
-func (e Explanation) isApplier(entry ownership.Entry) bool {
-	return entry.Subresource == "" && e.Subject.Context.Managers.IsApplier(entry)
-}
-
-// applied returns the manager that has applied a field server-side, "" if there is none.
-func (e Explanation) applied(f *ownership.Field) string {
-	for _, entry := range f.Entries {
-		if entry.Operation == managedfields.OperationApply && e.isApplier(entry) {
-			return entry.Manager
-		}
-	}
-	return ""
+	return applier, false
 }
 
 // declared returns what the recorded manifests declare about a field: "yes", "no", "null", a value that differs from the

@@ -119,60 +119,47 @@ func through(last ownership.Entry, since string) (text string) {
 	return text
 }
 
-// withoutField begins the sentences about an apply of a manifest without the field.
-const withoutField = "an apply without the field would "
-
 // manifest returns what the manifest declares about a field, and what an apply would do: of the same manifest or, if that would
 // change nothing, of the manifest without the field.
 func (e Explanation) manifest(f *ownership.Field) []string {
+	applier, recorded := e.Declarer(f)
 	lost := e.mayHaveLost(f)
+	without := "an apply without the field would delete it" + e.kept(f, ownership.Lacks, ownership.Sets)
 	switch {
-	case e.applied(f) != "" && f.Declared == ownership.Lacks:
-		return e.serverSide(f)
+	case f.Declared == ownership.Clears:
+		return []string{"the last-applied manifest sets null", "an apply would clear it" + e.kept(f, ownership.Clears, ownership.Clears)}
+	case f.DeclaredValue != nil:
+		sets := table.Shorten(e.Subject.Show(f.Path, f.DeclaredValue), 2*maxValueLen)
+		would := "an apply would set " + sets + e.kept(f, ownership.Sets, ownership.Sets)
+		if e.Subject.Context.Managers.IsEditable(f.Path, f.Owner) {
+			would += "; a manifest with another value than before wins"
+		}
+		return []string{"the last-applied manifest sets " + sets, would}
+	case f.Declared == ownership.Sets:
+		return []string{"the last-applied manifest sets the same value", without}
+	case recorded: // by managedFields
+		if len(f.Entries) > 1 {
+			without = "an apply without the field would not delete it, because other managers also manage it"
+		}
+		if f.Owner.Kind == ownership.Manifest && f.Owner.By == applier {
+			return []string{without}
+		}
+		return []string{fmt.Sprintf("the manifest of %#q sets it", applier), without}
 	case e.Record.LastApplied != nil:
-		return e.clientSide(f)
-	case len(e.Record.Applies) == 0 || e.declared(f) == "?" && !lost:
+		return []string{"the last-applied manifest does not set it", "an apply would not change it"}
+	case len(e.Record.Applies) == 0 || applier != "" && !lost:
 		return []string{"no manifest is recorded"}
 	}
-	applier := e.Record.Applies[0].Manager
-	parts := []string{fmt.Sprintf("the manifest of %#q does not set it", applier)}
+	says := "the manifest of %#q does not set it"
 	if lost {
-		parts = []string{fmt.Sprintf("whether the manifest of %#q sets it is not recorded: another manager has set it since", applier)}
+		says = "whether the manifest of %#q sets it is not recorded: another manager has set it since"
 	}
+	parts := []string{fmt.Sprintf(says, e.Record.Applies[0].Manager)}
 	if f.Owner.Kind != ownership.Default && f.Owner.Kind != ownership.Unknown {
 		parts = append(parts, "an apply that sets another value would conflict, and with --force-conflicts would set it"+
 			e.kept(f, ownership.Sets, ownership.Lacks))
 	}
 	return parts
-}
-
-// clientSide describes a field by the last-applied annotation.
-func (e Explanation) clientSide(f *ownership.Field) []string {
-	sets, would := "the same value", withoutField+"delete it"+e.kept(f, ownership.Lacks, ownership.Sets)
-	switch {
-	case f.Declared == ownership.Clears:
-		sets, would = "null", "an apply would clear it"+e.kept(f, ownership.Clears, ownership.Clears)
-	case f.DeclaredValue != nil:
-		sets = table.Shorten(e.Subject.Show(f.Path, f.DeclaredValue), 2*maxValueLen)
-		would = "an apply would set " + sets + e.kept(f, ownership.Sets, ownership.Sets)
-		if e.Subject.Context.Managers.IsEditable(f.Path, f.Owner) {
-			would += "; a manifest with another value than before wins"
-		}
-	case f.Declared != ownership.Sets:
-		return []string{"the last-applied manifest does not set it", "an apply would not change it"}
-	}
-	return []string{"the last-applied manifest sets " + sets, would}
-}
-
-// serverSide describes a field that a server-side applier manages.
-func (e Explanation) serverSide(f *ownership.Field) (parts []string) {
-	if applier := e.applied(f); f.Owner.Kind != ownership.Manifest || f.Owner.By != applier {
-		parts = append(parts, fmt.Sprintf("the manifest of %#q sets it", applier))
-	}
-	if len(f.Entries) > 1 {
-		return append(parts, withoutField+"not delete it, because other managers also manage it")
-	}
-	return append(parts, withoutField+"delete it"+e.kept(f, ownership.Lacks, ownership.Sets))
 }
 
 // kept returns how handoff would respond to an apply that changes a field, or "" if it would not keep the field.

@@ -138,8 +138,8 @@ func (p Plan) isBuiltin() bool { return scheme.Scheme.Recognizes(p.Subject.Kind)
 // ownedByControllers returns the Paths that autoscalers or controllers own completely.
 func (p Plan) ownedByControllers() *fieldpath.Set {
 	all, shared := fieldpath.NewSet(p.Paths...), fieldpath.NewSet()
-	for i := range p.explained.Fields {
-		f := &p.explained.Fields[i]
+	for i := range p.Fields {
+		f := &p.Fields[i]
 		if f.Owner.Kind == ownership.Autoscaler || f.Owner.Kind == ownership.Controller {
 			continue
 		}

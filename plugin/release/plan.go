@@ -29,8 +29,7 @@ const maxValueLen = 80
 
 // Plan is a planned change of an object's records.
 type Plan struct {
-	// Subject is the object.
-	Subject source.Subject
+	explain.Explanation
 	// Paths are the requested fields, or ancestors of fields.
 	Paths []fieldpath.Path
 	// Released are the Paths that a manifest declares.
@@ -42,7 +41,6 @@ type Plan struct {
 	// write, if no manifest declares any of the fields.
 	Diff []string
 
-	explained explain.Explanation
 	// annotation is the last-applied annotation, and applied what server-side appliers manage of the live object.
 	annotation, applied change
 	before, after       []ownership.Entry
@@ -56,14 +54,14 @@ type change struct{ with, without string }
 // Of plans the release of fields, given as FIELD arguments of explain. If it cannot, it returns errors, each one line with a
 // reason and a remedy. Now is the time of new managedFields entries.
 func Of(s source.Subject, fields []string, now time.Time) (Plan, []error) {
-	p := Plan{Subject: s, transferred: fieldpath.NewSet()}
+	p := Plan{Explanation: explain.Explanation{Subject: s}}
 	if len(s.Object.ManagedFields()) == 0 {
 		return p, []error{fmt.Errorf("%s: no managedFields, so the manifests that declare its fields are unknown; "+
 			"apply the manifest once to record them, then release", s)}
 	}
 	var err error
-	if p.explained, err = explain.Of(s); err == nil {
-		err = reachable(p.explained)
+	if p.Explanation, err = explain.Of(s); err == nil {
+		err = reachable(p.Explanation)
 	}
 	if err != nil {
 		return p, []error{err}
@@ -71,7 +69,7 @@ func Of(s source.Subject, fields []string, now time.Time) (Plan, []error) {
 	var refusals []error
 	live := jsontree.Valid(s.Object.Text())
 	for _, field := range fields {
-		paths, err := named(p.explained, live, field)
+		paths, err := named(p.Explanation, live, field)
 		if err != nil {
 			refusals = append(refusals, err)
 		}
@@ -111,8 +109,8 @@ func (p Plan) serverSide() string {
 	applied := jsontree.Valid(source.WithoutGenerated(p.Subject.Object.Text()))
 	isApply := func(e ownership.Entry) bool { return e.Operation == managedfields.OperationApply && p.isApplier(e) }
 	mayGo := func(path fieldpath.Path) bool { return len(path) > 0 && !containsIdentity(path) }
-	for i := range p.explained.Fields {
-		if f := &p.explained.Fields[i]; !slices.ContainsFunc(f.Entries, isApply) {
+	for i := range p.Fields {
+		if f := &p.Fields[i]; !slices.ContainsFunc(f.Entries, isApply) {
 			applied.Cut(f.Path, mayGo)
 		}
 	}
@@ -147,7 +145,7 @@ func (p *Plan) summarize() {
 	for _, path := range p.Paths {
 		var in []fieldpath.Path
 		for _, recorded := range p.recordedAs(path) {
-			if value := p.explained.Record.LastApplied.Find(recorded); value != nil {
+			if value := p.Record.LastApplied.Find(recorded); value != nil {
 				in = append(in, emptied(recorded))
 				shown := table.Shorten(p.Subject.Show(recorded, value.Text()), maxValueLen)
 				cuts = append(cuts, fmt.Sprintf("- last-applied: %s: %s", explain.Text(recorded), shown))

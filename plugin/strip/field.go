@@ -11,7 +11,6 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/manifest"
-	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
 // Action is what happens to a field of a manifest.
@@ -39,39 +38,37 @@ type Field struct {
 	// Reason is why the field is not dropped, with a remedy.
 	Reason string `json:"reason,omitempty"`
 
-	path fieldpath.Path
-	live []byte
-	at   *manifest.Place
+	at *manifest.Place
 }
 
 // keep keeps a field whose removal an apply would take for its deletion. The live values of a Secret are never written.
-func (f *Field) keep(s source.Subject, reason string) {
-	f.Reason = reason
-	if f.Action = Set; s.Hidden(f.path) {
+func (f *Field) keep(reason string) {
+	f.Action, f.Reason = Set, reason
+	if f.Live == nil {
 		f.Action = Left
 	}
 }
 
-// fields returns the fields of a manifest that the webhook keeps, whatever the manifest sets.
+// fieldsOf returns the fields of a manifest that the webhook keeps, whatever the manifest sets.
 func fieldsOf(e explain.Explanation, o manifest.Object) (fields []Field) {
 	s := e.Subject
 	for i := range e.Fields {
 		f := &e.Fields[i]
-		if isIdentity(f.Path) || *f.Path[0].FieldName == "status" || s.Context.Managers.IsEditable(f.Path, f.Owner) ||
+		if isIdentity(f.Path) || apitypes.InStatus(f.Path) || s.Context.Managers.IsEditable(f.Path, f.Owner) ||
 			!e.Keeps(f, ownership.Sets, f.Declared) {
 			continue
 		}
 		for _, path := range []fieldpath.Path{f.Path, apitypes.StringData(s.Kind.GroupKind(), f.Path)} {
 			field := Field{
 				Path: explain.Text(f.Path), Action: Dropped, Owner: f.Owner.Kind.String(), By: f.Owner.By,
-				Live: s.Visible(f.Path, f.Value), path: f.Path, live: f.Value, at: o.Nearest(path),
+				Live: s.Visible(f.Path, f.Value), at: o.Nearest(path),
 			}
 			switch {
 			case path == nil:
 				continue
 			case len(field.at.Path) == len(path):
 				if reason := deletes(e, f, path); reason != "" {
-					field.keep(s, reason)
+					field.keep(reason)
 				}
 			case field.at.IsNull():
 				field.Action = Left

@@ -9,7 +9,6 @@ package strip
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -45,17 +44,9 @@ type Stripper struct {
 // Object is an object of a file, and those of its fields that others own.
 type Object struct {
 	// File is the name of the file.
-	File   string
-	Fields []Field
-
-	subject source.Subject
-}
-
-// MarshalJSON returns the machine-readable report on the object.
-func (o Object) MarshalJSON() ([]byte, error) {
-	return json.Marshal(map[string]any{
-		"file": o.File, "object": o.subject.Identity, "fields": o.Fields,
-	})
+	File   string         `json:"file"`
+	Object source.Subject `json:"object"`
+	Fields []Field        `json:"fields"`
 }
 
 // File returns the text of a file after stripping it. The error is one line that names the file, the object and a remedy.
@@ -108,18 +99,18 @@ func (s *Stripper) plan(ctx context.Context, o *Object, from manifest.Object, id
 	if len(subject.Gaps) > 0 {
 		return nil, errors.New(strings.TrimPrefix(subject.Gaps[0], subject.String()+": "))
 	}
-	o.subject, o.Fields = subject, fieldsOf(explained, from)
+	o.Object, o.Fields = subject, fieldsOf(explained, from)
 	dropped, wide := o.drops()
 	for i, f := range dropped {
 		if parent := wide[i].Path; explained.Record.LastApplied.Find(parent) != nil {
-			f.keep(subject, "the last-applied annotation contains its parent "+explain.Text(parent))
+			f.keep("the last-applied annotation contains its parent " + explain.Text(parent))
 		}
 	}
 	_, edits = o.drops()
-	o.Fields = slices.DeleteFunc(o.Fields, func(f Field) bool { return f.Action == Set && f.at.HasValue(f.live) })
+	o.Fields = slices.DeleteFunc(o.Fields, func(f Field) bool { return f.Action == Set && f.at.HasValue(f.Live) })
 	for _, f := range o.Fields {
 		if f.Action == Set {
-			f.at.Value = f.live
+			f.at.Value = f.Live
 			edits = append(edits, f.at)
 		}
 	}
@@ -140,17 +131,16 @@ func (o *Object) drops() (dropped []*Field, wide []*manifest.Place) {
 func (s *Stripper) Lines() (lines []string) {
 	for _, o := range s.Objects {
 		for _, f := range o.Fields {
-			text := fmt.Sprintf("%s: %s: %s %s", o.File, o.subject, f.Action, f.Path)
+			value, why := "", ""
 			switch f.Action {
 			case Dropped:
-				text += ", owned by " + f.By
 			case Set:
-				text += fmt.Sprintf(" to the live value %s, owned by %s; without the field, an apply could delete it: %s",
-					table.Shorten(o.subject.Show(f.path, f.live), maxValueLen), f.By, f.Reason)
+				value = " to the live value " + table.Shorten(string(f.Live), maxValueLen)
+				why = "; without the field, an apply could delete it: " + f.Reason
 			case Left:
-				text += ", owned by " + f.By + ": " + f.Reason
+				why = ": " + f.Reason
 			}
-			lines = append(lines, text)
+			lines = append(lines, fmt.Sprintf("%s: %s: %s %s%s, owned by %s%s", o.File, o.Object, f.Action, f.Path, value, f.By, why))
 		}
 	}
 	return lines

@@ -102,7 +102,7 @@ func TestReleaseRetriesOnConflict(t *testing.T) {
 func TestInterruptedReleaseIsCompletedByRerun(t *testing.T) {
 	yard := appliedIn(t)
 	line := "release configmap/web .data.size -n " + yard
-	said := handoff(t, between(t, func(_ int, text string) bool { return strings.Contains(text, "~1last-applied") }), line)
+	said := handoff(t, between(t, func(_ int, text string) bool { return strings.Contains(text, `"`+ownership.LastAppliedAnnotation) }), line)
 	if !strings.Contains(said, "is released, but "+release.WriterManager+" can still manage") || !strings.Contains(said, "[exit code 2]") {
 		t.Errorf("interrupted: %s", said)
 	}
