@@ -76,10 +76,10 @@ func TestFields(t *testing.T) {
 			want: []string{".list[id=1].id=1 Manifest me [me/Apply you/Apply]", `.list[id=1].name="a" Manifest you [you/Apply]`},
 		},
 		"managed fields that live lacks come last in their parent": {
-			live: liveWith(`,"spec":{"new":1},"x":[],"y":2`, "", entryOf("me/Apply", "", `{"f:spec":{".":{},"f:old":{".":{},"f:a":{},"f:b":{}},"f:new":{}},"f:x":{"k:{\"name\":\"a\"}":{}},"f:y":{"f:z":{}},"f:gone":{}}`)),
+			live: liveWith(`,"spec":{"new":1},"x":[],"y":2`, "", entryOf("me/Apply", "", `{"f:spec":{".":{},"f:old":{".":{},"f:a":{},"f:b":{}},"f:new":{}},"f:x":{"k:{\"name\":\"a\"}":{}},"f:y":{"f:z":{}},"f:gone":{}}`), entryOf("you/Apply", "", `{"f:gone":{}}`)),
 			want: []string{
 				".spec.new=1 Manifest me [me/Apply]", ".spec.old.a= Manifest me [me/Apply]", ".spec.old.b= Manifest me [me/Apply]",
-				".x=[] Default []", `.x[name="a"]= Manifest me [me/Apply]`, ".y=2 Default []", ".y.z= Manifest me [me/Apply]", ".gone= Manifest me [me/Apply]",
+				".x=[] Default []", `.x[name="a"]= Manifest me [me/Apply]`, ".y=2 Default []", ".y.z= Manifest me [me/Apply]", ".gone= Manifest me [me/Apply you/Apply]",
 			},
 		},
 		"unknown kinds of field set elements are ignored": {
