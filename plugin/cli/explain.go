@@ -105,17 +105,18 @@ func (s *shared) explain(c *cobra.Command, args, owners []string) error {
 
 // split separates the objects in the arguments from the FIELD.
 func (s *shared) split(args []string) (objects []string, field string) {
+	inFiles, most := s.files.RequireFilenameOrKustomize() == nil, 2
 	isField := func(word string) bool {
 		kind, _, named := strings.Cut(word, "/")
 		// In files, an object has a name, so a word without one is a FIELD without a leading dot.
-		return strings.ContainsAny(word[:min(1, len(word))], ".[{$") || s.files.RequireFilenameOrKustomize() == nil && (!named || strings.ContainsAny(kind, `["`))
+		return strings.ContainsAny(word[:min(1, len(word))], ".[{$") || inFiles && (!named || strings.ContainsAny(kind, `["`))
 	}
-	number := 1 // of the arguments that name objects
-	switch {
-	case len(args) == 0 || isField(args[0]):
-		number = 0
-	case len(args) > 1 && !strings.Contains(args[0], "/") && s.selector == "" && !s.allNamespaces && !isField(args[1]):
-		number = 2
+	if len(args) > 0 && strings.Contains(args[0], "/") || s.selector != "" || s.allNamespaces {
+		most = 1
+	}
+	number := slices.IndexFunc(args, isField) // of the arguments that name objects
+	if number < 0 || number > most {
+		number = min(len(args), most)
 	}
 	return args[:number], strings.Join(args[number:], " ")
 }

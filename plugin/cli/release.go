@@ -105,6 +105,7 @@ func (s *shared) reportRelease(plan release.Plan, object *unstructured.Unstructu
 	if err := s.printObject(object, done); err != nil || len(plan.Delete) == 0 {
 		return err
 	}
-	return table.Lines(s.env.IOStreams.Out, fmt.Sprintf("remove %s from the manifest before the next apply, or the manifest will manage %s again",
-		release.Texts(plan.Delete), map[bool]string{true: "it", false: "them"}[len(plan.Delete) == 1]))
+	it := map[bool]string{true: "it", false: "them"}[len(plan.Delete) == 1]
+	return table.Lines(s.env.IOStreams.Out, fmt.Sprintf(
+		"remove %s from the manifest before the next apply, or the manifest will manage %s again", release.Texts(plan.Delete), it))
 }
