@@ -21,9 +21,9 @@ type Record struct {
 	Applies, Updates []ownership.Entry
 	// Versions are the API versions of the manifests in these records, sorted.
 	Versions []string
-	// Elsewhere says that a client records its manifest in neither of them, and where; otherwise it is empty. Remedy is what a user
-	// can do who wants to stop managing a field through such a manifest.
-	Elsewhere, Remedy string
+	// Elsewhere says that a client records its manifest in neither of them, and what a user can do who wants to stop managing a field
+	// through such a manifest; otherwise it is empty.
+	Elsewhere string
 }
 
 // kappAnnotation contains the manifest that kapp applied last.
@@ -52,30 +52,30 @@ func recordOf(s source.Subject) (r Record) {
 	r.Writer = cmp.Or(r.Writer, "last-applied")
 	slices.Sort(r.Versions)
 	r.Versions = slices.Compact(r.Versions)
-	r.Elsewhere, r.Remedy = r.elsewhere(s)
+	r.Elsewhere = r.elsewhere(s)
 	return r
 }
 
-func (r Record) elsewhere(s source.Subject) (where, remedy string) {
+func (r Record) elsewhere(s source.Subject) string {
 	annotated := func(name string) bool { return s.Object.At("metadata", "annotations", name) != nil }
 	isHelm := func(e ownership.Entry) bool { // or a program with its library
 		return e.Manager == "helm" || e.Manager == "helm-controller" || e.Contains(ownership.HelmReleasePath())
 	}
-	const records, cannotEdit = " records its manifest ", ", which kubectl handoff cannot edit"
+	const records, cannotEdit = " records its manifest ", ", which kubectl handoff cannot edit; "
 	switch {
 	case annotated(kappAnnotation):
-		return "kapp" + records + "in its annotation " + kappAnnotation + cannotEdit, "add a rebaseRule for the field to kapp's configuration"
+		return "kapp" + records + "in its annotation " + kappAnnotation + cannotEdit + "add a rebaseRule for the field to kapp's configuration"
 	// Helm 3 sends updates; Helm 4 uses server-side apply and is not affected.
 	case (annotated(ownership.HelmReleaseAnnotation) || slices.ContainsFunc(r.Updates, isHelm)) && !slices.ContainsFunc(r.Applies, isHelm):
-		return "Helm" + records + "in the Secret of the release" + cannotEdit,
+		return "Helm" + records + "in the Secret of the release" + cannotEdit +
 			"give the chart a condition that renders the live value, or enable handoff in the namespace"
 	case r.LastApplied != nil || len(r.Updates) == 0:
-		return "", ""
+		return ""
 	case r.Updates[0].Manager == "kubectl-client-side-apply":
-		return "the last-applied annotation was removed, so the fields that its manifest declares are unknown",
+		return "the last-applied annotation was removed, so the fields that its manifest declares are unknown; " +
 			"restore it with kubectl apply set-last-applied --create-annotation -f FILE"
 	default:
-		return r.Updates[0].Manager + records + "elsewhere" + cannotEdit, "see its documentation on ignoring fields"
+		return r.Updates[0].Manager + records + "elsewhere" + cannotEdit + "see its documentation on ignoring fields"
 	}
 }
 

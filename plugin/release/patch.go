@@ -34,9 +34,7 @@ func (p Plan) settle(current []byte) ([]byte, error) {
 	entries = slices.DeleteFunc(entries, isWriter)
 	holders := slices.DeleteFunc(managedfields.For(p.before, ownership.LastAppliedPath()), isWriter)
 	if len(holders) == 0 { // an earlier release was interrupted
-		holders = slices.DeleteFunc(slices.Clone(entries), func(e ownership.Entry) bool {
-			return !p.isApplier(e) || e.Operation != managedfields.OperationUpdate
-		})
+		holders = p.Record.Updates
 	}
 	annotation := fieldpath.NewSet(ownership.LastAppliedPath())
 	for _, e := range holders {

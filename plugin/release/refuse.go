@@ -23,7 +23,7 @@ func reachable(e explain.Explanation) error {
 	s, r := e.Subject, e.Record
 	switch {
 	case r.Elsewhere != "":
-		return fmt.Errorf("%s: %s; %s", s, r.Elsewhere, r.Remedy)
+		return fmt.Errorf("%s: %s", s, r.Elsewhere)
 	case r.LastApplied == nil && len(r.Applies) == 0:
 		return fmt.Errorf("%s: no manifest is recorded, neither in a last-applied annotation nor by server-side apply, "+
 			"so no apply would delete its fields; nothing to release", s)

@@ -69,8 +69,9 @@ func TestFileDropsOrSetsTheFieldsThatOthersOwn(t *testing.T) {
 		set     = "set .spec.replicas to the live value 7, owned by HorizontalPodAutoscaler/web; without the field, an apply could delete it: "
 		path    = `.spec.template.spec.containers[name="a"].resources.requests.cpu`
 		// helmRecord is why a field is set.
-		helmRecord = "Helm records its manifest in the Secret of the release, which kubectl handoff cannot edit"
-		pod        = `{replicas: 7, template: {spec: {containers: [{name: a, resources: {requests: {cpu: "2"}}}]}}}`
+		helmRecord = "Helm records its manifest in the Secret of the release, which kubectl handoff cannot edit; " +
+			"give the chart a condition that renders the live value, or enable handoff in the namespace"
+		pod = `{replicas: 7, template: {spec: {containers: [{name: a, resources: {requests: {cpu: "2"}}}]}}}`
 	)
 	for name, c := range map[string]struct {
 		annotations, entries, live, spec string
@@ -130,7 +131,8 @@ func TestFileDropsOrSetsTheFieldsThatOthersOwn(t *testing.T) {
 		"kapp together with kubectl apply": {
 			annotations: applied + `'{"spec":{"paused":true}}'` + "\n    kapp.k14s.io/original: '{}'", entries: byHPA, live: "{replicas: 7}",
 			spec: "spec: {replicas: 3, paused: true}\n", want: "spec: {replicas: 7, paused: true}\n",
-			lines: []string{set + "kapp records its manifest in its annotation kapp.k14s.io/original, which kubectl handoff cannot edit"},
+			lines: []string{set + "kapp records its manifest in its annotation kapp.k14s.io/original, which kubectl handoff cannot edit; " +
+				"add a rebaseRule for the field to kapp's configuration"},
 		},
 		"another program with Helm's library": {
 			annotations: "meta.helm.sh/release-name: web", entries: byHPA, live: "{replicas: 7}", spec: "spec: {replicas: 3, paused: true}\n",
