@@ -156,20 +156,17 @@ func (c *cluster) client(id Identity, namespace string) (client dynamic.Resource
 
 func (c *cluster) get(ctx context.Context, id Identity, namespace string) (*unstructured.Unstructured, error) {
 	client, _, err := c.client(id, namespace)
-	if errors.Is(err, errNotServed) {
-		return nil, nil //nolint:nilnil // no object and no error
+	var found *unstructured.Unstructured
+	if err == nil {
+		found, err = client.Get(ctx, id.Name, metav1.GetOptions{})
 	}
-	if err != nil {
-		return nil, err
-	}
-	live, err := client.Get(ctx, id.Name, metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err):
+	case errors.Is(err, errNotServed), apierrors.IsNotFound(err):
 		return nil, nil //nolint:nilnil // no object and no error
 	case err != nil:
 		return nil, id.Advise(err)
 	}
-	return live, nil
+	return found, nil
 }
 
 // surveyed returns by default all kinds with a scale subresource.

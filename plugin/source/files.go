@@ -154,7 +154,8 @@ func (f *files) surveyed(types []string) (kinds []*Resource, gaps []string, err 
 		kind := o.GroupVersionKind()
 		if !known[kind.GroupKind()] {
 			known[kind.GroupKind()] = true
-			kinds = append(kinds, &Resource{Kind: kind, Scales: scale.Known(kind.Group, kind.Kind) != nil || !builtin(kind.Group)})
+			name, _ := meta.UnsafeGuessKindToResource(kind)
+			kinds = append(kinds, &Resource{Kind: kind, Name: name, Scales: scale.Known(kind.Group, kind.Kind) != nil || !builtin(kind.Group)})
 		}
 	}
 	return kinds, nil, nil

@@ -18,7 +18,7 @@ type Served struct {
 	Silent map[string]bool
 }
 
-// Resource is a resource that an API server serves, in the preferred version, or a kind of which there are files, without a Name.
+// Resource is a resource that an API server serves, in the preferred version, or of which there are objects in files.
 type Resource struct {
 	Kind schema.GroupVersionKind
 	Name schema.GroupVersionResource
@@ -28,13 +28,8 @@ type Resource struct {
 	Namespaced, Scales, Lists bool
 }
 
-// String returns the name of the resource as kubectl prints it, such as deployments.apps, or that of the kind for files.
-func (r *Resource) String() string {
-	if r.Name.Empty() {
-		return Identity{Kind: r.Kind, Name: "*"}.String()
-	}
-	return r.Name.GroupResource().String()
-}
+// String returns the name of the resource as kubectl prints it, such as deployments.apps.
+func (r *Resource) String() string { return r.Name.GroupResource().String() }
 
 // Discover reads what the API server serves. The client can return the lists of resources in any order.
 func Discover(client discovery.DiscoveryInterface) (Served, error) {

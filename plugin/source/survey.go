@@ -97,16 +97,17 @@ func (s *Survey) chooseScalers(ctx context.Context) error {
 	return nil
 }
 
-// Each reads the objects and calls visit, which must not keep them, and then determines which targets of autoscalers exist. If only some objects
-// cannot be read, that is a gap, not an error.
+// Each reads the objects and calls visit, which must not keep them, and then determines which targets of autoscalers exist. If only some
+// objects cannot be read, that is a gap, not an error.
 func (s *Survey) Each(ctx context.Context, visit func(Subject) error) error {
 	var first error
 	for _, kind := range s.kinds {
 		visited := false
-		complete, why, err := s.reader.from.list(ctx, kind.Kind.GroupKind(), s.Namespace, s.reader.selector, func(o *unstructured.Unstructured) error {
+		see := func(o *unstructured.Unstructured) error {
 			visited = true
 			return s.visit(ctx, o, visit)
-		})
+		}
+		complete, why, err := s.reader.from.list(ctx, kind.Kind.GroupKind(), s.Namespace, s.reader.selector, see)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
