@@ -42,15 +42,11 @@ func foldsOf(fields ownership.Fields, depth int) (folds []fold) {
 	isOthers := func(f ownership.Field) bool { return f.Owner != fields[0].Owner }
 	if len(fields) > 0 && !slices.ContainsFunc(fields, isOthers) {
 		path, last := fields[0].Path, fields[len(fields)-1].Path // in the order of the object
-		for shared := min(depth, len(path)); ; shared++ {        // a managed field can be nested under a scalar
-			if !sameElement(path, last, shared) {
-				return []fold{{path[:shared], fields}}
-			}
-		}
+		return []fold{{path[:shared(path, last)], fields}}
 	}
 	for len(fields) > 0 {
 		count := 1
-		for count < len(fields) && sameElement(fields[0].Path, fields[count].Path, depth) {
+		for count < len(fields) && shared(fields[0].Path, fields[count].Path) > depth {
 			count++
 		}
 		folds = append(folds, foldsOf(fields[:count], depth+1)...)
@@ -59,16 +55,19 @@ func foldsOf(fields ownership.Fields, depth int) (folds []fold) {
 	return folds
 }
 
-// sameElement reports whether two paths have the same element at an index.
-func sameElement(a, b fieldpath.Path, at int) bool {
-	return len(a) > at && len(b) > at && a[at].Equals(b[at])
+// shared returns how many elements two paths have in common at the beginning.
+func shared(a, b fieldpath.Path) (count int) {
+	for count < min(len(a), len(b)) && a[count].Equals(b[count]) {
+		count++
+	}
+	return count
 }
 
 // treeRows returns the rows of subtrees whose paths have the first depth elements in common.
 func (e Explanation) treeRows(now time.Time, folds []fold, depth int, indent string) (rows [][]string) {
 	for len(folds) > 0 {
 		path, count := folds[0].path, 1
-		for count < len(folds) && folds[count].path[depth].Equals(path[depth]) {
+		for count < len(folds) && shared(path, folds[count].path) > depth {
 			count++
 		}
 		branch, nested := "├─ ", "│  "
@@ -78,12 +77,9 @@ func (e Explanation) treeRows(now time.Time, folds []fold, depth int, indent str
 		if count == 1 {
 			rows = append(rows, e.treeRow(now, indent+branch+Text(path[depth:]), &folds[0]))
 		} else {
-			shared := depth + 1 // parents of a single parent share its line
-			for folds[count-1].path[shared].Equals(path[shared]) {
-				shared++
-			}
-			rows = append(rows, []string{indent + branch + Text(path[depth:shared])})
-			rows = append(rows, e.treeRows(now, folds[:count], shared, indent+nested)...)
+			parent := shared(path, folds[count-1].path) // parents of a single parent share its line
+			rows = append(rows, []string{indent + branch + Text(path[depth:parent])})
+			rows = append(rows, e.treeRows(now, folds[:count], parent, indent+nested)...)
 		}
 		folds = folds[count:]
 	}
