@@ -12,28 +12,25 @@ import (
 // Table writes the report for people: a line for each risk, remedies, and a summary. The wide table has the managers, time and
 // remedies of each risk.
 func (r *Report) Table(w io.Writer, wide bool) error {
-	var lines []string
-	if len(r.Risks) > 0 {
-		head := []string{"NAMESPACE", "OBJECT", "RISK", "FIELD", "NOW", "NEXT APPLY", "HANDOFF", "MANAGERS", "SINCE", "REMEDY"}
-		if !wide {
-			head = head[:7]
-			lines = r.remedies()
-		}
-		rows := make([][]string, len(r.Risks))
-		for i, risk := range r.Risks {
-			for _, cell := range []string{
-				risk.Object.Namespace, risk.Object.String(), string(risk.Kind), risk.Field, risk.Now, risk.NextApply, risk.Handoff,
-				strings.Join(risk.Managers, ", "), risk.Since, strings.Join(risk.Remedies, "; "),
-			}[:len(head)] {
-				rows[i] = append(rows[i], table.Dash(cell))
-			}
-		}
-		if err := table.Write(w, head, rows); err != nil {
-			return err
-		}
-		lines = append(lines, "")
+	lines := append([]string{r.summary()}, r.notes()...)
+	if len(r.Risks) == 0 {
+		return table.Lines(w, lines...)
 	}
-	return table.Lines(w, append(append(lines, r.summary()), r.notes()...)...)
+	lines = append([]string{""}, lines...)
+	head := []string{"NAMESPACE", "OBJECT", "RISK", "FIELD", "NOW", "NEXT APPLY", "HANDOFF", "MANAGERS", "SINCE", "REMEDY"}
+	if !wide {
+		head, lines = head[:7], append(r.remedies(), lines...)
+	}
+	rows := make([][]string, len(r.Risks))
+	for i, risk := range r.Risks {
+		for _, cell := range []string{
+			risk.Object.Namespace, risk.Object.String(), string(risk.Kind), risk.Field, risk.Now, risk.NextApply, risk.Handoff,
+			strings.Join(risk.Managers, ", "), risk.Since, strings.Join(risk.Remedies, "; "),
+		}[:len(head)] {
+			rows[i] = append(rows[i], table.Dash(cell))
+		}
+	}
+	return table.Write(w, head, rows, lines...)
 }
 
 // remedies returns the remedies for the first risk of each kind.

@@ -106,18 +106,17 @@ func (s *shared) objects(ctx context.Context) (opened *source.Reader, in *instal
 	if slices.Contains(s.manifests.Filenames, "-") && slices.Contains(s.files.Filenames, "-") {
 		return nil, nil, errors.New("manifests and live objects cannot both come from standard input; name a file for one of them")
 	}
-	if s.config != "" {
-		if r.Configuration, err = config.Read(s.config); err != nil {
-			return nil, nil, err
-		}
-	}
 	if r.Offline() {
 		in, err = installation.InFiles()
-	} else if in, err = s.installation(ctx); err == nil && s.config == "" {
-		var namespace string
-		if namespace, err = s.namespace(); err == nil {
-			r.Configuration, s.gaps = in.Configured(ctx, namespace)
-		}
+	} else {
+		in, err = s.installation(ctx)
+	}
+	switch {
+	case err != nil:
+	case s.config != "":
+		r.Configuration, err = config.Read(s.config)
+	default:
+		r.Configuration, s.gaps = in.Configured(ctx, s.namespace())
 	}
 	if err == nil {
 		opened, err = r.Open()
@@ -125,10 +124,10 @@ func (s *shared) objects(ctx context.Context) (opened *source.Reader, in *instal
 	return opened, in, err
 }
 
-// namespace returns the namespace of -n or of the context.
-func (s *shared) namespace() (string, error) {
-	namespace, _, err := s.cluster.ToRawKubeConfigLoader().Namespace()
-	return namespace, err
+// namespace returns the namespace of -n or of the context. An error would be that of the client.
+func (s *shared) namespace() string {
+	namespace, _, _ := s.cluster.ToRawKubeConfigLoader().Namespace()
+	return namespace
 }
 
 // installation reads the installation in the cluster.

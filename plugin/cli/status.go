@@ -66,8 +66,7 @@ func (s *shared) findNamespaces(ctx context.Context, in *installation.Installati
 		if !apierrors.IsForbidden(err) || s.selector != "" {
 			return found, err
 		}
-		current, _ := s.namespace() // an error would be that of the client
-		names = []string{current}
+		names = []string{s.namespace()}
 		s.report("note: ", "only the current namespace is shown, because you cannot list namespaces")
 	}
 	for _, name := range names {

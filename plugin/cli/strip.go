@@ -97,8 +97,7 @@ func (s *shared) reportStripped(all strip.Stripper) {
 	}
 	where := "the files of --live"
 	if len(s.files.Filenames) == 0 {
-		namespace, _ := s.namespace() // an error was that of the client
-		where = "the cluster, in namespace " + namespace + " where the manifest names none"
+		where = "the cluster, in namespace " + s.namespace() + " where the manifest names none"
 	}
 	s.report("note: ", fmt.Sprintf("%d of %d objects are not in %s, and stay unchanged: %s",
 		len(all.Missing), all.Manifests, where, printable.Some(all.Missing)))
