@@ -16,9 +16,8 @@ func (s *shared) newAudit() *cobra.Command {
 		Long: `Finds objects that work now and that the next apply of an unchanged manifest would break.
 
 Risks:
-  replicas          an autoscaler scales the object, and its manifest still sets the replicas: according to the
-                    last-applied annotation, or to managedFields of a server-side apply or of a client that does not
-                    record its manifest, such as Helm 3. It is a risk even if both values are equal now
+  replicas          an autoscaler scales the object, and its manifest still sets the replicas, even to the value that they
+                    have now: according to the last-applied annotation, or to managedFields, as with Helm 3
   no-target         a HorizontalPodAutoscaler or another scaler, such as a ScaledObject, scales nothing: its target does not
                     exist or cannot be scaled, or its reference is invalid
   two-autoscalers   several HorizontalPodAutoscalers target one object

@@ -45,18 +45,16 @@ opted in. The exit code is 1 if there is a problem.`,
   # List the commands that fix the problems
   kubectl handoff doctor -o jsonpath='{range .checks[*].findings[*].remedies[*]}{@}{"\n"}{end}'`,
 		Args: between(0, 0, "accepts no arguments; select a namespace with -n"),
-		RunE: func(c *cobra.Command, _ []string) error {
-			ctx, cancel := context.WithTimeout(c.Context(), deadline)
-			defer cancel()
-			return s.doctor(ctx)
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return s.doctor(c.Context(), deadline) },
 	}
 	c.Flags().DurationVar(&deadline, "deadline", 30*time.Second, "Time for all checks. The remaining checks are skipped.")
 	s.dataFlag(c)
 	return c
 }
 
-func (s *shared) doctor(ctx context.Context) error {
+func (s *shared) doctor(ctx context.Context, deadline time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, deadline)
+	defer cancel()
 	report, err := doctor.Run(ctx, doctor.Options{
 		Cluster: s.cluster, Namespace: *s.cluster.Namespace, Version: s.env.Version, Now: s.env.Now(),
 	})

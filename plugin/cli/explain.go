@@ -17,6 +17,7 @@ import (
 
 func (s *shared) newExplain() *cobra.Command {
 	var owners []string
+	words := []string{"autoscaler", "controller", "imperative", "other", "manifest", "default", "unknown"} // ownership.Owner
 	c := &cobra.Command{
 		Use:   "explain (TYPE/NAME | TYPE [NAME] | -f FILE) [FIELD]",
 		Short: "Show who owns each field, and why",
@@ -55,19 +56,12 @@ field that another manager has set since a server-side apply.`,
 		RunE: func(c *cobra.Command, args []string) error { return s.explain(c, args, owners) },
 	}
 	s.objectFlags(c)
-	c.Flags().Func("owner", "Show only fields of these owners: "+strings.Join(ownerWords(), ", ")+".", func(text string) error {
+	c.Flags().Func("owner", "Show only fields of these owners: "+strings.Join(words, ", ")+".", func(text string) error {
 		owners = append(owners, strings.Split(strings.ToLower(text), ",")...)
-		return oneOf(ownerWords(), owners...)
+		return oneOf(words, owners...)
 	})
 	s.dataFlag(c)
 	return c
-}
-
-func ownerWords() (words []string) {
-	for owner := ownership.Autoscaler; owner >= ownership.Other; owner-- {
-		words = append(words, strings.ToLower(owner.String()))
-	}
-	return words
 }
 
 func (s *shared) explain(c *cobra.Command, args, owners []string) error {
@@ -123,10 +117,8 @@ func (s *shared) split(args []string) (objects []string, field string) {
 
 // explainAll explains all objects that were read. If at least one can be explained, objects that cannot are gaps, and of several
 // objects, those without a field to show are left out.
-func (s *shared) explainAll(
-	subjects []source.Subject, field string, chosen func(ownership.Owner) bool,
-) (explanations []explain.Explanation, first error) {
-	for _, subject := range subjects {
+func (s *shared) explainAll(of []source.Subject, field string, chosen func(ownership.Owner) bool) (all []explain.Explanation, first error) {
+	for _, subject := range of {
 		explained, err := explain.Of(subject)
 		if err != nil {
 			s.gaps = append(s.gaps, err.Error())
@@ -138,16 +130,16 @@ func (s *shared) explainAll(
 			continue
 		}
 		s.gaps = append(s.gaps, explained.Subject.Gaps...)
-		explanations = append(explanations, explained)
+		all = append(all, explained)
 	}
-	if len(explanations) == 0 {
+	if len(all) == 0 {
 		return nil, first
 	}
-	if len(subjects) > 1 {
+	if len(of) > 1 {
 		isChosen := func(f ownership.Field) bool { return chosen(f.Owner.Kind) }
-		explanations = slices.DeleteFunc(explanations, func(e explain.Explanation) bool { return !slices.ContainsFunc(e.Fields, isChosen) })
+		all = slices.DeleteFunc(all, func(e explain.Explanation) bool { return !slices.ContainsFunc(e.Fields, isChosen) })
 	}
-	return explanations, nil
+	return all, nil
 }
 
 // writeExplanations writes the explanations for people: a table or, for fields, sentences.

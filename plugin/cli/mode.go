@@ -115,10 +115,7 @@ func (s *shared) setMode(ctx context.Context, namespaces dynamic.ResourceInterfa
 		return err
 	}
 	was, annotated := o.GetAnnotations()[optin.Annotation]
-	value := "null" // removes the annotation
-	if mode != "" {
-		value = strconv.Quote(string(mode))
-	}
+	value := map[bool]string{true: strconv.Quote(string(mode)), false: "null"}[mode != ""] // null removes the annotation
 	done := s.done(map[optin.Mode]string{optin.Enforce: "enabled", optin.Warn: "enabled in mode warn", "": "disabled"}[mode])
 	switch at := []string{"metadata", "annotations", optin.Annotation}; {
 	case was == string(mode) && annotated == (mode != ""):

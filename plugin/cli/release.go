@@ -27,9 +27,8 @@ does not change. The output shows the changes, and then what to remove from the 
 manifest manage the field again.
 
 Write FIELD as kubectl handoff explain prints it; * matches several fields. If any field would not survive the next apply,
-the command fails and writes nothing. That is so for part of an atomic list, for the key of a list element, and for objects
-that record their manifest elsewhere, as Helm 3 does. The command also fails if the API server would not create the object
-without the field; this check requires permission to create such objects.`,
+the command fails and writes nothing: part of an atomic list, the key of a list element, and fields of objects that record
+their manifest elsewhere, as with Helm 3. Users who can create such objects also get an error about required fields.`,
 		Example: `  # Show what would change
   kubectl handoff release deployment/web .spec.replicas --dry-run=server
 
