@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 
 	"github.com/ownership-handoff/handoff/plugin/installation"
@@ -35,9 +36,10 @@ type diagnosis struct {
 	options Options
 	check   *Check // the current one
 
-	in     *installation.Installation
-	config *rest.Config
-	served source.Served
+	in        *installation.Installation
+	config    *rest.Config
+	discovery discovery.DiscoveryInterface
+	served    source.Served
 	// configuration is the first one that calls handoff, an empty one if there is none, service the Service that it names, and
 	// deployment the Deployment of the pods, each nil if it is unknown. namespace is theirs.
 	configuration registration.MutatingWebhookConfiguration
@@ -81,6 +83,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	d := &diagnosis{options: o, config: config, namespace: "handoff-system", selector: "app.kubernetes.io/name=handoff"} // as shipped
 	d.configuration.Name = "handoff"                                                                                     // likewise
 	if d.in, err = installation.Of(ctx, config); err != nil {
+		return nil, err
+	}
+	limited := rest.CopyConfig(config)
+	limited.Timeout = 10 * time.Second // discovery has no context
+	if d.discovery, err = discovery.NewDiscoveryClientForConfig(limited); err != nil {
 		return nil, err
 	}
 	if len(d.in.Configurations) > 0 {

@@ -25,7 +25,7 @@ func (d *diagnosis) checkNetwork(ctx context.Context) {
 		port = *d.service.Port
 	}
 	path := fmt.Sprintf("/api/v1/namespaces/%s/services/https:%s:%d/proxy/mutate", d.namespace, d.service.Name, port)
-	response := d.in.Discovery.RESTClient().Get().AbsPath(path).Do(limited)
+	response := d.discovery.RESTClient().Get().AbsPath(path).Do(limited)
 	body, _ := response.Raw()
 	text, err := string(body), response.Error() // which has the message of the API server, unlike that of Raw
 	if err != nil {

@@ -16,11 +16,11 @@ const minKubernetes = "1.30"
 // server is unavailable are missing.
 func (d *diagnosis) checkAPIServer(context.Context) {
 	var err error
-	if d.served, err = source.Discover(d.in.Discovery); err != nil {
+	if d.served, err = source.Discover(d.discovery); err != nil {
 		d.check.gap("%v", err)
 	}
 	var running *version.Version
-	server, err := d.in.Discovery.ServerVersion()
+	server, err := d.discovery.ServerVersion()
 	if err == nil {
 		d.check.Detail = server.GitVersion
 		running, err = version.ParseGeneric(server.GitVersion)

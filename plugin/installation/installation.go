@@ -7,17 +7,14 @@ package installation
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	registration "k8s.io/api/admissionregistration/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
@@ -44,8 +41,6 @@ type Installation struct {
 	Configurations []registration.MutatingWebhookConfiguration
 	// Unread is the error of reading them, nil if they are known.
 	Unread error
-	// Discovery is the client for what the API server serves.
-	Discovery discovery.DiscoveryInterface
 
 	config    *rest.Config      // nil for files
 	objects   dynamic.Interface // likewise
@@ -58,15 +53,9 @@ type Installation struct {
 func Of(ctx context.Context, c *rest.Config) (*Installation, error) {
 	objects, err := source.Dynamic(c)
 	if err != nil {
-		return nil, fmt.Errorf("creating a client: %w", err)
+		return nil, err
 	}
-	limited := rest.CopyConfig(c)
-	limited.Timeout = 10 * time.Second // its requests have no context
-	served, err := discovery.NewDiscoveryClientForConfig(limited)
-	if err != nil {
-		return nil, fmt.Errorf("creating a client: %w", err)
-	}
-	in := &Installation{Discovery: served, config: c, objects: objects, read: map[request]response{}}
+	in := &Installation{config: c, objects: objects, read: map[request]response{}}
 	resource := registration.SchemeGroupVersion.WithResource("mutatingwebhookconfigurations")
 	all, err := List[registration.MutatingWebhookConfiguration](ctx, in, resource, "", "")
 	if apierrors.IsForbidden(err) { // a role can be limited to names

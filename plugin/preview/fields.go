@@ -2,6 +2,7 @@ package preview
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -32,16 +33,10 @@ type Field struct {
 // fill fills in the fields: those that handoff acts on, followed by all others that the apply changes.
 func (t *trial) fill() error {
 	live, without, with := plain(t.application.Subject.Object), plain(t.without), plain(t.with)
-	differences, err := t.differences(without, with)
-	if err != nil {
-		return err
-	}
-	changes, err := t.changes(live, with)
-	if err != nil {
-		return err
-	}
+	differences, differencesErr := t.differences(without, with)
+	changes, changesErr := t.changes(live, with)
 	write, err := t.write()
-	if err != nil {
+	if err = cmp.Or(err, differencesErr, changesErr); err != nil {
 		return err
 	}
 	field := func(path fieldpath.Path) Field {
