@@ -68,9 +68,10 @@ type Preview struct {
 	// Gaps describe what is unknown; a complete answer has none.
 	Gaps []string `json:"gaps,omitempty"`
 
-	// subject is the live object, absent if the apply creates it. isKnown reports whether the result without handoff is known.
+	// subject is the live object, absent if the apply creates it. unknown is what the table shows for the values without handoff, if not
+	// these: that the apply is rejected, or unknown.
 	subject source.Subject
-	isKnown bool
+	unknown string
 }
 
 // trial is an apply to preview.
@@ -105,7 +106,6 @@ func Of(ctx context.Context, manifest *unstructured.Unstructured, o Options) (Pr
 	if t.preview.Acts = t.preview.Acts && t.preview.Keeps; t.preview.Keeps && !t.preview.Acts {
 		t.preview.State = t.state(ctx)
 	}
-	t.preview.isKnown = t.without.Present()
 	t.addGaps()
 	return t.preview, nil
 }
@@ -122,7 +122,8 @@ func (t *trial) compare(ctx context.Context) error {
 	if errors.As(err, &refused) && !t.preview.Creates {
 		// Handoff can make it valid by clearing a default that conflicts with the manifest.
 		if on, onErr := t.send(ctx, optin.Enforce); onErr == nil && on.answered {
-			t.preview.Refused, now, err = refused.Error(), on, nil
+			t.reject(refused)
+			now, err = on, nil
 		}
 	}
 	if err != nil {
@@ -153,8 +154,9 @@ func (t *trial) turnOff(ctx context.Context) {
 	var refused *refusal
 	switch {
 	case errors.As(err, &refused):
-		t.preview.Refused = refused.Error()
+		t.reject(refused)
 	case err != nil:
+		t.preview.unknown = "(unknown)"
 		t.gap("unknown what the apply does without handoff, because the label " + optin.Label +
 			"=off, which that dry run needs on the object, is rejected: " + err.Error())
 	}
@@ -219,6 +221,10 @@ func (t *trial) addGaps() {
 		t.gap("after earlier client-side applies, kubectl first moves their managedFields entries " +
 			"to the server-side manager and then deletes fields that are missing from the manifest; a dry run does not show that")
 	}
+}
+
+func (t *trial) reject(err error) {
+	t.preview.Refused, t.preview.unknown = err.Error(), "(rejected)"
 }
 
 func (t *trial) gap(text string) {

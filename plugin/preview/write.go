@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"slices"
@@ -43,20 +44,9 @@ func (p *Preview) Write(w io.Writer) error {
 	}
 	rows := make([][]string, len(p.Fields))
 	for i, f := range p.Fields {
-		rows[i] = []string{f.Path, p.show(f.path, f.Live), p.showWithout(f), p.show(f.path, f.With), f.Why}
+		rows[i] = []string{f.Path, p.show(f.path, f.Live), cmp.Or(p.unknown, p.show(f.path, f.Without)), p.show(f.path, f.With), f.Why}
 	}
 	return table.Write(w, []string{p.subject.Title(), "LIVE", "WITHOUT HANDOFF", "WITH HANDOFF", "WHY"}, rows, lines...)
-}
-
-func (p *Preview) showWithout(f Field) string {
-	switch {
-	case p.Refused != "":
-		return "(rejected)"
-	case !p.isKnown:
-		return "(unknown)"
-	default:
-		return p.show(f.path, f.Without)
-	}
 }
 
 func (p *Preview) show(path fieldpath.Path, value []byte) string {
