@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/merge/schema"
@@ -33,7 +34,7 @@ type Field struct {
 // fill fills in the fields: those that handoff acts on, followed by all others that the apply changes.
 func (t *trial) fill() error {
 	live, without, with := plain(t.application.Subject.Object), plain(t.without), plain(t.with)
-	differences, differencesErr := t.differences(without, with)
+	differences, differencesErr := t.changes(without, with)
 	changes, changesErr := t.changes(live, with)
 	write, err := t.write()
 	if err = cmp.Or(err, differencesErr, changesErr); err != nil {
@@ -68,14 +69,14 @@ func (t *trial) fill() error {
 }
 
 // act returns what handoff has done with a field that differs without and with handoff. Two dry runs can have other differences, such as
-// ports that the API server allocates: handoff sets no other value than the live one, unless the apply creates the object.
+// ports that the API server allocates: handoff sets no other value than the live one or, if the apply creates the object, replicas.
 func (t *trial) act(f Field) (acted bool, why string) {
 	isList := func(value []byte) bool { return bytes.ContainsAny(value[:1], "[{") } // part of which can be kept
 	switch {
+	case t.preview.Creates:
+		return fieldpattern.HasPrefix(t.application.Subject.Context.Scale, f.path), "set by handoff"
 	case f.With == nil:
 		return true, "cleared by handoff"
-	case t.preview.Creates:
-		return true, "set by handoff"
 	default:
 		return isList(f.With) || bytes.Equal(f.Live, f.With), "kept by handoff"
 	}
@@ -93,20 +94,6 @@ func plain(o ownership.Object) *jsontree.Node {
 		root.Cut(record, isAnnotations)
 	}
 	return jsontree.Valid(root.Remaining())
-}
-
-// differences returns the fields in which the objects differ after applies without and with handoff. If the apply creates the object,
-// handoff sets nothing but the scale field, and the API server generates other values for each dry run.
-func (t *trial) differences(without, with *jsontree.Node) ([]fieldpath.Path, error) {
-	scaled := t.application.Subject.Context.Scale
-	switch {
-	case !t.preview.Creates:
-		return t.changes(without, with)
-	case without == nil, scaled == nil, bytes.Equal(without.Find(scaled).Text(), with.Find(scaled).Text()):
-		return nil, nil
-	default:
-		return []fieldpath.Path{scaled}, nil
-	}
 }
 
 // changes returns the paths at which two objects differ, none without one of them. They identify the elements of lists as the kind's

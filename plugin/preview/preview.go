@@ -118,11 +118,10 @@ func (t *trial) compare(ctx context.Context) error {
 		return errors.New(rejects + "metadata.resourceVersion must not be set on objects to be created; remove it from the manifest")
 	}
 	now, err := t.send(ctx, "")
-	var refused *refusal
-	if errors.As(err, &refused) && !t.preview.Creates {
+	if errors.Is(err, errInvalid) && !t.preview.Creates {
 		// Handoff can make it valid by clearing a default that conflicts with the manifest.
 		if on, onErr := t.send(ctx, optin.Enforce); onErr == nil && on.answered {
-			t.reject(refused)
+			t.reject(err)
 			now, err = on, nil
 		}
 	}
@@ -151,10 +150,9 @@ func (t *trial) compare(ctx context.Context) error {
 // turnOff determines the result without handoff, which has answered the apply.
 func (t *trial) turnOff(ctx context.Context) {
 	off, err := t.send(ctx, optin.Off)
-	var refused *refusal
 	switch {
-	case errors.As(err, &refused):
-		t.reject(refused)
+	case errors.Is(err, errInvalid):
+		t.reject(err)
 	case err != nil:
 		t.preview.unknown = "(unknown)"
 		t.gap("unknown what the apply does without handoff, because the label " + optin.Label +

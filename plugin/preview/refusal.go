@@ -2,6 +2,7 @@ package preview
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -13,11 +14,8 @@ import (
 
 const rejects = "the API server rejects it: "
 
-// refusal is the API server's error for an object that is invalid after an apply, but not that of a policy, which names no fields.
-type refusal struct{ text string }
-
-// Error implements error.
-func (r *refusal) Error() string { return rejects + r.text }
+// errInvalid is the API server's error for an object that is invalid after an apply, but not that of a policy, which names no fields.
+var errInvalid = errors.New(strings.TrimSuffix(rejects, ": "))
 
 // classify separates rejections by the API server from failed requests. The API server's message can quote a Secret.
 func (t *trial) classify(err error) error {
@@ -44,7 +42,7 @@ func (t *trial) classify(err error) error {
 	}
 	isNameless := func(cause metav1.StatusCause) bool { return cause.Field == "" }
 	if apierrors.IsInvalid(err) && len(causes) > 0 && !slices.ContainsFunc(causes, isNameless) {
-		return &refusal{text}
+		return fmt.Errorf("%w: %s", errInvalid, text)
 	}
 	return errors.New(rejects + text)
 }
