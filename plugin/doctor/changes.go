@@ -21,8 +21,11 @@ import (
 // admission, in the name of the manager that installs (https://cloud.google.com/kubernetes-engine/docs/concepts/autopilot-security).
 // Namespaces that are excluded although they have opted in are found with the namespaces.
 func (d *diagnosis) checkChanges(context.Context) {
-	text, _ := json.Marshal(d.configuration) // the API server's own
-	o, _ := ownership.ParseObject(text)
+	text, err := json.Marshal(d.configuration)
+	if err != nil {
+		d.check.gap("%v", err)
+	}
+	o, _ := ownership.ParseObject(text) // the API server's own
 	entries, _ := o.Entries()
 	if len(entries) == 0 {
 		d.check.gap("%s has no managedFields, so it is unknown who changed it", d.object())

@@ -32,7 +32,7 @@ func TestFieldsThatOthersHaveWrittenAreFound(t *testing.T) {
 		for manager, fields := range c.managers {
 			d.configuration.ManagedFields = append(d.configuration.ManagedFields, metav1.ManagedFieldsEntry{
 				Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, FieldsType: "FieldsV1",
-				FieldsV1: &metav1.FieldsV1{Raw: fmt.Appendf(nil, `{"f:webhooks":{"k:{\"name\":\"%s\"}":{%s}}}`, installation.MainEntry, fields)},
+				FieldsV1: metav1.NewFieldsV1(fmt.Sprintf(`{"f:webhooks":{"k:{\"name\":\"%s\"}":{%s}}}`, installation.MainEntry, fields)),
 			})
 		}
 		d.checkChanges(t.Context())

@@ -36,8 +36,8 @@ func (t *trial) fill() error {
 	live, without, with := plain(t.application.Subject.Object), plain(t.without), plain(t.with)
 	differences, differencesErr := t.changes(without, with)
 	changes, changesErr := t.changes(live, with)
-	write, err := t.write()
-	if err = cmp.Or(err, differencesErr, changesErr); err != nil {
+	write, writeErr := t.write()
+	if err := cmp.Or(differencesErr, changesErr, writeErr); err != nil {
 		return err
 	}
 	field := func(path fieldpath.Path) Field {
