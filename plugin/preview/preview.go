@@ -106,7 +106,14 @@ func Of(ctx context.Context, manifest *unstructured.Unstructured, o Options) (Pr
 	if t.preview.Acts = t.preview.Acts && t.preview.Keeps; t.preview.Keeps && !t.preview.Acts {
 		t.preview.State = t.state(ctx)
 	}
-	t.addGaps()
+	entries, _ := a.Subject.Object.Entries() // the decision reports the error
+	isClientSide := func(e ownership.Entry) bool {
+		return e.Manager == clientSideManager && e.Operation == managedfields.OperationUpdate
+	}
+	if o.ServerSide && slices.ContainsFunc(entries, isClientSide) {
+		t.gap("after earlier client-side applies, kubectl first moves their managedFields entries " +
+			"to the server-side manager and then deletes fields that are missing from the manifest; a dry run does not show that")
+	}
 	return t.preview, nil
 }
 
@@ -207,18 +214,6 @@ func (t *trial) state(ctx context.Context) string {
 		why = fmt.Sprintf("the mode is %s; to enable handoff: kubectl handoff enable %s", t.preview.Mode, namespace)
 	}
 	return "WITHOUT HANDOFF applies: " + why
-}
-
-// addGaps adds a gap for the part of an apply that a preview does not show.
-func (t *trial) addGaps() {
-	entries, _ := t.application.Subject.Object.Entries() // the decision reports the error
-	isClientSide := func(e ownership.Entry) bool {
-		return e.Manager == clientSideManager && e.Operation == managedfields.OperationUpdate
-	}
-	if t.options.ServerSide && slices.ContainsFunc(entries, isClientSide) {
-		t.gap("after earlier client-side applies, kubectl first moves their managedFields entries " +
-			"to the server-side manager and then deletes fields that are missing from the manifest; a dry run does not show that")
-	}
 }
 
 func (t *trial) reject(err error) {
