@@ -86,7 +86,11 @@ func (c *cluster) list(
 	})
 	switch {
 	case apierrors.IsForbidden(err):
-		return false, fmt.Sprintf("; ask for permission to list %s %s", served, where(namespace)), nil
+		where := "in namespace " + namespace
+		if namespace == "" {
+			where = "in all namespaces, or select one with -n"
+		}
+		return false, fmt.Sprintf("; ask for permission to list %s %s", served, where), nil
 	case err != nil && !apierrors.IsNotFound(err): // the kind was deleted a moment ago
 		return false, "", Advise(err, namespace)
 	}
@@ -119,14 +123,6 @@ func Convert[T any](o *unstructured.Unstructured) (*T, error) {
 		return nil, fmt.Errorf("%s: %w", IdentityOf(o), err)
 	}
 	return to, nil
-}
-
-// where returns the namespace of a permission to ask for.
-func where(namespace string) string {
-	if namespace == "" {
-		return "in all namespaces, or select one with -n"
-	}
-	return "in namespace " + namespace
 }
 
 // Client returns the client for an object in the cluster.
