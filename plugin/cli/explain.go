@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -148,17 +147,14 @@ func (s *shared) writeExplanations(all []explain.Explanation, chosen func(owners
 	for i, explained := range all {
 		switch {
 		case sentences && len(all) > 1:
-			err = explained.Sentences(out, explained.Subject.Title()+": ", chosen)
+			err = cmp.Or(err, explained.Sentences(out, explained.Subject.Title()+": ", chosen))
 		case sentences:
 			err = explained.Sentences(out, "", chosen)
 		case i > 0:
-			err = errors.Join(table.Lines(out, ""), explained.Tree(out, s.env.Now(), chosen))
+			err = cmp.Or(err, table.Lines(out, ""), explained.Tree(out, s.env.Now(), chosen))
 		default:
 			err = explained.Tree(out, s.env.Now(), chosen)
 		}
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	return err
 }

@@ -98,8 +98,7 @@ const patience = 2 * time.Second
 func adviseMode(err error, mode optin.Mode) error {
 	advised := source.Advise(err, "")
 	switch {
-	case apierrors.IsUnauthorized(err):
-	case source.IsPermission(err) && mode != "":
+	case source.IsPermission(err) && mode != "" && !apierrors.IsUnauthorized(err):
 		return fmt.Errorf("%w; or label the objects: kubectl label TYPE NAME %s=%s", advised, optin.Label, mode)
 	case !source.IsPermission(err) && (apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)):
 		return fmt.Errorf("%w; if a policy fixes the labels of namespaces, it also refuses the annotation, because the label %s "+

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -82,17 +83,13 @@ func (s *shared) preview(c *cobra.Command, options preview.Options) error {
 }
 
 // writePreviews writes the previews, with an empty line before and after each table.
-func (s *shared) writePreviews(previews []preview.Preview) error {
+func (s *shared) writePreviews(previews []preview.Preview) (err error) {
 	out := s.env.IOStreams.Out
 	for i := range previews {
 		if i > 0 && len(previews[i-1].Fields)+len(previews[i].Fields) > 0 {
-			if err := table.Lines(out, ""); err != nil {
-				return err
-			}
+			err = cmp.Or(err, table.Lines(out, ""))
 		}
-		if err := previews[i].Write(out); err != nil {
-			return err
-		}
+		err = cmp.Or(err, previews[i].Write(out))
 	}
-	return nil
+	return err
 }

@@ -63,10 +63,9 @@ var secretPath = regexp.MustCompile(`^/api/v1/(namespaces/[^/]+/)?secrets(/|$)`)
 
 // RoundTrip implements http.RoundTripper.
 func (w secretWarnings) RoundTrip(request *http.Request) (*http.Response, error) {
-	const warning = "Warning"
 	response, err := w.RoundTripper.RoundTrip(request)
-	if err == nil && response.Header.Get(warning) != "" && secretPath.MatchString(request.URL.Path) {
-		response.Header.Set(warning, `299 - "a warning about the Secret is hidden because it can quote the Secret's contents"`)
+	if err == nil && response.Header.Get("Warning") != "" && secretPath.MatchString(request.URL.Path) {
+		response.Header.Set("Warning", `299 - "a warning about the Secret is hidden because it can quote the Secret's contents"`)
 	}
 	return response, err
 }

@@ -54,7 +54,7 @@ func (s *shared) status(c *cobra.Command, names []string) error {
 			rows[i] = []string{statuses[i].Namespace, statuses[i].text()}
 		}
 		err := table.Write(s.env.IOStreams.Out, []string{"NAMESPACE", "MODE"}, rows)
-		s.report("note: ", notes[:min(len(notes), maxNotes)]...)
+		s.report("note: ", notes[:min(len(notes), 3)]...) // the table marks all
 		return err
 	})
 }
@@ -78,9 +78,6 @@ func (s *shared) findNamespaces(ctx context.Context, in *installation.Installati
 	}
 	return found, nil
 }
-
-// maxNotes limits the notes about namespaces in which the mode has no effect. The table marks all of them.
-const maxNotes = 3
 
 // modeStatus is the mode of a namespace.
 type modeStatus struct {
