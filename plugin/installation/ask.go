@@ -1,6 +1,7 @@
 package installation
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -56,7 +57,6 @@ func (in *Installation) Ask(ctx context.Context, namespace string, labeled bool)
 func (in *Installation) ask(ctx context.Context, namespace string, labeled bool) (reply Reply, err error) {
 	ctx = source.WithWarnings(ctx, reply.hear)
 	into, unread := in.Namespace(ctx, namespace)
-	err = errNoProbe
 	for _, kind := range []string{"Deployment", "StatefulSet", "ReplicaSet"} {
 		o := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal(probe, &o.Object); err != nil {
@@ -80,11 +80,11 @@ func (in *Installation) ask(ctx context.Context, namespace string, labeled bool)
 			return reply, nil
 		case !errors.As(failed, &status) || status.Status().Code >= http.StatusInternalServerError:
 			return reply, failed
-		case errors.Is(err, errNoProbe):
-			err = failed
+		default:
+			err = cmp.Or(err, failed)
 		}
 	}
-	return reply, err
+	return reply, cmp.Or(err, errNoProbe)
 }
 
 // Refused reports whether the API server refused a write because a call of handoff failed.

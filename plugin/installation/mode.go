@@ -75,9 +75,7 @@ func (a Answer) but(mode optin.Mode, reason Reason, format string, args ...any) 
 	return a
 }
 
-func (a Answer) refused() Answer {
-	return a.but(optin.Off, NoAnswer, "the API server refuses writes, because handoff does not answer and its failurePolicy is Fail")
-}
+const refused = "the API server refuses writes, because handoff does not answer and its failurePolicy is Fail"
 
 // Effect is Mode, confirmed by one dry run for all objects: selectors and rules do not show whether a pod answers.
 func (in *Installation) Effect(ctx context.Context, o Object) Answer {
@@ -88,7 +86,7 @@ func (in *Installation) Effect(ctx context.Context, o Object) Answer {
 	in.confirmed = cmp.Or(in.confirmed, o.Namespace, metav1.NamespaceDefault)
 	switch reply, err := in.Ask(ctx, in.confirmed, true); {
 	case Refused(err):
-		return a.refused()
+		return a.but(optin.Off, NoAnswer, refused)
 	case err != nil:
 		a.Why = fmt.Sprintf("whether a pod of handoff answers is unknown: no dry run is possible in namespace %s: %v", in.confirmed, err)
 	case !reply.Answered:
@@ -213,7 +211,7 @@ func (in *Installation) asked(ctx context.Context, a Answer, o Object) Answer {
 		return a.but(Unknown, NotKnown, "the mode of handoff in namespace %s is unknown; add the namespaces to the files: "+
 			"kubectl get namespaces -o yaml", o.Namespace)
 	case Refused(err):
-		return a.refused()
+		return a.but(optin.Off, NoAnswer, refused)
 	case err == nil && !reply.Answered:
 		return a.but(optin.Off, NotCalled, "the API server does not call handoff in namespace %s, or gets no answer", o.Namespace)
 	case err != nil || a.Set == Unknown:

@@ -68,10 +68,9 @@ type Preview struct {
 	// Gaps describe what is unknown; a complete answer has none.
 	Gaps []string `json:"gaps,omitempty"`
 
-	// subject is the live object, absent if the apply creates it. unknown is what the table shows for the values without handoff, if not
-	// these: that the apply is rejected, or unknown.
-	subject source.Subject
-	unknown string
+	// subject is the live object, absent if the apply creates it. isUnknown reports whether the result without handoff is unknown.
+	subject   source.Subject
+	isUnknown bool
 }
 
 // trial is an apply to preview.
@@ -128,7 +127,7 @@ func (t *trial) compare(ctx context.Context) error {
 	if errors.Is(err, errInvalid) && !t.preview.Creates {
 		// Handoff can make it valid by clearing a default that conflicts with the manifest.
 		if on, onErr := t.send(ctx, optin.Enforce); onErr == nil && on.answered {
-			t.reject(err)
+			t.preview.Refused = err.Error()
 			now, err = on, nil
 		}
 	}
@@ -159,9 +158,9 @@ func (t *trial) turnOff(ctx context.Context) {
 	off, err := t.send(ctx, optin.Off)
 	switch {
 	case errors.Is(err, errInvalid):
-		t.reject(err)
+		t.preview.Refused = err.Error()
 	case err != nil:
-		t.preview.unknown = "(unknown)"
+		t.preview.isUnknown = true
 		t.gap("unknown what the apply does without handoff, because the label " + optin.Label +
 			"=off, which that dry run needs on the object, is rejected: " + err.Error())
 	}
@@ -214,10 +213,6 @@ func (t *trial) state(ctx context.Context) string {
 		why = fmt.Sprintf("the mode is %s; to enable handoff: kubectl handoff enable %s", t.preview.Mode, namespace)
 	}
 	return "WITHOUT HANDOFF applies: " + why
-}
-
-func (t *trial) reject(err error) {
-	t.preview.Refused, t.preview.unknown = err.Error(), "(rejected)"
 }
 
 func (t *trial) gap(text string) {

@@ -31,8 +31,9 @@ func (p Preview) MarshalJSON() ([]byte, error) {
 // Write writes the preview for people: a table of the fields, followed by remarks.
 func (p *Preview) Write(w io.Writer) error {
 	var lines []string
+	without := map[bool]string{true: "(unknown)"}[p.isUnknown] // instead of the values
 	if p.Refused != "" {
-		lines = append(lines, "without handoff, "+p.Refused)
+		without, lines = "(rejected)", append(lines, "without handoff, "+p.Refused)
 	}
 	lines = append(lines, p.Warnings...)
 	if p.State != "" {
@@ -44,7 +45,7 @@ func (p *Preview) Write(w io.Writer) error {
 	}
 	rows := make([][]string, len(p.Fields))
 	for i, f := range p.Fields {
-		rows[i] = []string{f.Path, p.show(f.path, f.Live), cmp.Or(p.unknown, p.show(f.path, f.Without)), p.show(f.path, f.With), f.Why}
+		rows[i] = []string{f.Path, p.show(f.path, f.Live), cmp.Or(without, p.show(f.path, f.Without)), p.show(f.path, f.With), f.Why}
 	}
 	return table.Write(w, []string{p.subject.Title(), "LIVE", "WITHOUT HANDOFF", "WITH HANDOFF", "WHY"}, rows, lines...)
 }
