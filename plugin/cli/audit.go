@@ -66,5 +66,5 @@ func (s *shared) audit(ctx context.Context, types []string, failOnRisk bool) err
 		report.Gaps = append(report.Gaps, report.Possible()...)
 	}
 	s.gaps, s.negative = report.Gaps, failOnRisk && len(report.Risks) > 0
-	return show(s, "Audit", []any{report}, true, func() error { return report.Table(s.env.IOStreams.Out, s.isWide()) })
+	return show(s, "Audit", []any{report}, true, func() error { return report.Table(s.env.IOStreams.Out, s.format == "wide") })
 }

@@ -45,9 +45,8 @@ func (s *shared) writeFlags(c *cobra.Command) {
 	}
 }
 
-// isWide reports whether the output is for people, with additional columns, and isData whether it is for programs.
-func (s *shared) isWide() bool { return s.format == "wide" }
-func (s *shared) isData() bool { return s.format != "" && !s.isWide() }
+// isData reports whether the output is for programs: wide is for people, with additional columns.
+func (s *shared) isData() bool { return s.format != "" && s.format != "wide" }
 
 // apiVersion is the API version of the data.
 const apiVersion = "cli.ownership-handoff.io/v1alpha1"

@@ -174,10 +174,9 @@ func (r Report) named(name string) *Rule {
 	return &Rule{}
 }
 
-const maxNotes = 3
-
+// note adds one of the first notes about a rule, which stand for the others.
 func (r *Rule) note(text string) {
-	if len(r.Notes) < maxNotes && !slices.Contains(r.Notes, text) {
+	if len(r.Notes) < 3 && !slices.Contains(r.Notes, text) {
 		r.Notes = append(r.Notes, text)
 	}
 }
