@@ -20,22 +20,14 @@ type Note struct {
 	Text string     `json:"text"`
 }
 
-// The kinds of notes.
+// The kinds of notes; their texts say what they mean. NotAsSet is about no object: handoff does not act as its mode says, and why.
 const (
-	// Annotated means that the object has the mode annotation.
-	Annotated Kind = "annotated"
-	// Changed means that another manager wrote another value in a field of the manifest, and that handoff does not keep it.
-	Changed Kind = "changed"
-	// NotAsSet means that handoff does not act as its mode says, and why. It is about no object.
-	NotAsSet Kind = "mode"
-	// RulesUndone means that the object lacks the annotation ownership.ControllerFieldsAnnotation of its manifest.
+	Annotated   Kind = "annotated"
+	Changed     Kind = "changed"
+	NotAsSet    Kind = "mode"
 	RulesUndone Kind = "rules-undone"
-	// ScalesToOne means that an object without an autoscaler scales to 1 if its manifest drops the replicas (Helm 3) or sets them to
-	// null (server-side apply): neither is recorded.
 	ScalesToOne Kind = "scales-to-one"
-	// Unrecorded means that an autoscaler scaled the object after a client that does not record its manifest: nothing in the cluster
-	// shows whether the manifest still sets the replicas.
-	Unrecorded Kind = "unrecorded"
+	Unrecorded  Kind = "unrecorded"
 )
 
 func noteOf(kind Kind, s source.Subject) Note {
