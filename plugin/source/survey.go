@@ -105,7 +105,18 @@ func (s *Survey) Each(ctx context.Context, visit func(Subject) error) error {
 		visited := false
 		see := func(o *unstructured.Unstructured) error {
 			visited = true
-			return s.visit(ctx, o, visit)
+			s.find(o)
+			if at := IdentityOf(o).inAnyVersion(); len(s.types) == 0 && at.Kind.GroupKind() == replicaSet && s.scalers.of[at] == nil {
+				return nil
+			}
+			subject, err := s.reader.subject(ctx, o, true)
+			if err != nil {
+				return err
+			}
+			for _, gap := range subject.Gaps {
+				s.gap(gap)
+			}
+			return visit(subject)
 		}
 		complete, why, err := s.reader.from.list(ctx, kind.Kind.GroupKind(), s.Namespace, s.reader.selector, see)
 		switch {
@@ -130,22 +141,6 @@ func (s *Survey) Each(ctx context.Context, visit func(Subject) error) error {
 		return first
 	}
 	return s.settle(ctx)
-}
-
-// visit calls visit with the subject of an object.
-func (s *Survey) visit(ctx context.Context, o *unstructured.Unstructured, visit func(Subject) error) error {
-	s.find(o)
-	if at := IdentityOf(o).inAnyVersion(); len(s.types) == 0 && at.Kind.GroupKind() == replicaSet && s.scalers.of[at] == nil {
-		return nil
-	}
-	subject, err := s.reader.subject(ctx, o, true)
-	if err != nil {
-		return err
-	}
-	for _, gap := range subject.Gaps {
-		s.gap(gap)
-	}
-	return visit(subject)
 }
 
 // find marks an object as the target of autoscalers.

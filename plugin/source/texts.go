@@ -31,11 +31,9 @@ func ReadTexts(in io.Reader, names []string, recursive bool) (texts []Text, err 
 			texts = append(texts, Text{"standard input", content})
 			continue
 		}
-		paths := []string{name}
-		if _, err := os.Stat(name); err != nil {
-			if matches, _ := filepath.Glob(name); len(matches) > 0 { // a malformed pattern is the name of a file
-				paths = matches
-			}
+		paths, _ := filepath.Glob(name) // a malformed pattern is the name of a file
+		if _, err := os.Stat(name); err == nil || len(paths) == 0 {
+			paths = []string{name}
 		}
 		for _, path := range paths {
 			visitors, err := resource.ExpandPathsToFileVisitors(nil, path, recursive, resource.FileExtensions, nil)

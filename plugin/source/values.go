@@ -52,16 +52,13 @@ func (s Subject) Hidden(path fieldpath.Path) bool {
 
 // harmless reports whether a field of a Secret reveals nothing about its contents.
 func harmless(path fieldpath.Path) bool {
-	if len(path) == 0 || path[0].FieldName == nil {
+	switch {
+	case len(path) == 0:
 		return false
-	}
-	switch *path[0].FieldName {
-	case "apiVersion", "kind", "type", "immutable":
-		return true
-	case "metadata":
-		return len(path) > 1 && path[1].FieldName != nil && *path[1].FieldName != "annotations"
+	case len(path) > 1 && fieldpattern.IsNamed(path[0], "metadata"):
+		return path[1].FieldName != nil && !fieldpattern.IsNamed(path[1], "annotations")
 	default:
-		return false
+		return fieldpattern.IsNamed(path[0], "apiVersion", "kind", "type", "immutable")
 	}
 }
 
