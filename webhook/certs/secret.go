@@ -25,8 +25,8 @@ const (
 	project    = "ownership-handoff"
 
 	day = 24 * time.Hour
-	// backdate allows for clients whose clocks are slow.
-	backdate = time.Hour
+	// backdate allows for clocks that are wrong by hours: of a pod that issues, and of the API servers that verify.
+	backdate = day
 	// A CA is renewed early enough to outlive every certificate that it signs.
 	caDuration      = 10 * 365 * day
 	caRenewal       = 365 * day

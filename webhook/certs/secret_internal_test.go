@@ -49,7 +49,7 @@ func TestRenewReplacesOnlyInvalidCertificates(t *testing.T) {
 		"the certificate is not valid yet":   {data: ahead(t, r, 0, 20*day), serving: true},
 		"a clock was ahead by 20 days":       {data: ahead(t, r, 20*day, 20*day), ca: true, serving: true},
 		"a clock was ahead by 200 days":      {data: ahead(t, r, 200*day, 200*day), ca: true, serving: true},
-		"a clock was ahead by half an hour":  {data: ahead(t, r, backdate/2, backdate/2)},
+		"a clock was ahead by half a day":    {data: ahead(t, r, day/2, day/2)},
 		"the CA expires within a year":       {data: set(created.Data, map[string][]byte{"ca.crt": ending.CertPEM, "ca.key": ending.KeyPEM}), ca: true, serving: true},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestRenewReplacesOnlyInvalidCertificates(t *testing.T) {
 // ahead returns the data of a Secret whose CA and certificate were created by replicas with clocks that were ahead.
 func ahead(t *testing.T, r *Rotator, caBy, servingBy time.Duration) map[string][]byte {
 	t.Helper()
-	return issued(t, r, newCA(t, -caBy, caDuration), servingBy-backdate, servingBy+servingDuration-time.Hour)
+	return issued(t, r, newCA(t, -caBy, caDuration), servingBy-backdate, servingBy+servingDuration-backdate)
 }
 
 // issued returns the data of a Secret with a CA, and with a certificate that is valid from a time until another, both from now.
