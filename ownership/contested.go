@@ -32,8 +32,8 @@ type ContestedField struct {
 
 	// Scale reports whether it is the object's scale field, Unit whether it is a unit (UnitOf).
 	Scale, Unit bool
-	// Removed reports whether the write removes the field although neither manifest has it, as replacing the whole object
-	// does. Any other change that no manifest declares was made by another admission webhook, and must not be undone.
+	// Removed reports whether the write removes the field although neither manifest has it, as replacing the whole object does, or
+	// a manifest that drops a parent of it. Any other change that no manifest declares was made by another admission webhook.
 	Removed bool
 	// Editable reports whether a rule with EditApply assigns the field to its owner, and Edited whether the manifest then sets another
 	// value than it set last.

@@ -111,11 +111,11 @@ func (s *search) isDropped(n *fieldtree.Node, c *ContestedField) bool {
 	if len(c.Live) == 0 || !c.Changed() || c.Path.Equals(LastAppliedPath()) || apitypes.IsAllocated(w.Kind.GroupKind(), c.Path) {
 		return false
 	}
-	c.Declared, c.Removed = s.declared(n, c.Path), len(c.Incoming) == 0
+	c.Declared, c.Removed = s.declared(n, c.Path), len(c.Incoming) == 0 || s.droppedParent(n) != nil
 	if c.Removed && (!w.Manifests.Recorded || w.Unsent()) {
 		c.Declared.Manifest = Lacks // Helm 3 and kubectl diff record no manifest
 	}
-	return c.Declared.Manifest == Lacks && (c.Removed || c.Declared.Base != Lacks || s.droppedParent(n) != nil)
+	return c.Declared.Manifest == Lacks && (c.Removed || c.Declared.Base != Lacks)
 }
 
 // isBase reports whether live has the value of a field that the base sets.

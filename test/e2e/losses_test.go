@@ -235,6 +235,11 @@ func TestWarningsOfRemovedFieldsAreTrueAndHelp(t *testing.T) {
 			runs("annotate", "--overwrite", "deployment", "web", "ownership-handoff.io/controller-fields=.spec.minReadySeconds"),
 			applies(plain).value(`.metadata.annotations.ownership-handoff\.io/controller-fields`, ""),
 		}},
+		"a field that is defaulted again, because the manifest drops its parent": {steps: []step{
+			applies(with("strategy: {type: RollingUpdate}", plain)),
+			patchedBy("kubectl-patch", `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":5}}}}`),
+			applies(plain).warns("removed .spec.strategy.rollingUpdate.maxSurge=5, set by kubectl-patch; set it in the manifest to keep it"),
+		}},
 		"a key of a Secret that the manifest sets in stringData": {steps: []step{
 			applies(secret + "data: {pw: YQ==}\n"),
 			runs("patch", "secret", "web", "--type=merge", "-p", `{"stringData":{"pw":"b"}}`),
