@@ -115,16 +115,17 @@ func (e Explanation) declared(f *ownership.Field) string {
 	}
 }
 
-// mayHaveLost reports whether another manager has written a field since a server-side apply. If the manifest sets the field too,
-// the API server has removed it from the applier's entry then.
+// mayHaveLost reports whether another manager has written a field since an applier whose manifest only managedFields record. If the
+// manifest sets the field too, the API server has removed it from the applier's entry then.
 func (e Explanation) mayHaveLost(f *ownership.Field) bool {
-	if e.Record.LastApplied != nil || len(e.Record.Applies) == 0 || apitypes.InStatus(f.Path) {
+	if e.Record.LastApplied != nil || apitypes.InStatus(f.Path) {
 		return false
 	}
 	switch f.Owner.Kind {
 	case ownership.Autoscaler, ownership.Controller, ownership.Imperative, ownership.Other:
-		// RFC 3339 in UTC, as the API server writes it, sorts by time. Entries of /scale have none.
-		return f.Since == "" || f.Since >= e.Record.Applies[0].Time
+		// A later update by Helm 3 need not contain the field. RFC 3339 in UTC, as the API server writes it, sorts by time. Entries of
+		// /scale have none.
+		return len(e.Record.Updates) > 0 || len(e.Record.Applies) > 0 && (f.Since == "" || f.Since >= e.Record.Applies[0].Time)
 	default:
 		return false
 	}
