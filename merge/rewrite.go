@@ -230,14 +230,11 @@ func (k *keeper) restoreValues(operations []Operation) []Operation {
 			op = "replace"
 		}
 		if !bytes.Equal(k.incoming.Of(p.top).Text(), p.value) {
-			operations = append(operations, Operation{Op: op, Path: k.pointer(p), Value: p.value})
+			operations = append(operations, Operation{Op: op, Path: k.incoming.Pointer(k.write.Incoming.At(), p.top), Value: p.value})
 		}
 	}
 	return operations
 }
-
-// pointer returns the JSON pointer of a piece in the incoming object.
-func (k *keeper) pointer(p *piece) string { return k.incoming.Pointer(k.write.Incoming.At(), p.top) }
 
 // annotationNames are the names on the path of the last-applied annotation.
 var annotationNames = []string{"metadata", "annotations", ownership.LastAppliedAnnotation}

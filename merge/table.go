@@ -32,6 +32,13 @@ const (
 	Record Verdict = "record"
 )
 
+// Done returns what the texts say that was done to a field: "kept". It is empty for the verdicts without a text.
+func (v Verdict) Done() string {
+	return map[Verdict]string{
+		Warn: "allowed", Start: "started with", Keep: "kept", Clear: "cleared", ManifestWins: "not kept", Removed: "removed",
+	}[v]
+}
+
 // Decision is the decision on a field.
 type Decision struct {
 	// Row is the number of the matching row in docs/decisions.md, 0 if none matches.

@@ -58,21 +58,23 @@ func (out outcome) words(c *merge.Change, path, value string) (before, name, aft
 // effect is what the texts say that was done, and the reason of the Event about it. There is no Event if nothing was to be done.
 type effect struct{ did, event string }
 
-var effects = map[merge.Verdict]struct{ enforce, warn effect }{
-	merge.Keep:         {effect{"kept", "OwnershipKept"}, effect{"would keep", "OwnershipWouldBeKept"}},
-	merge.Start:        {effect{"started with", "OwnershipKept"}, effect{"would start with", "OwnershipWouldBeKept"}},
-	merge.Clear:        {effect{"cleared", "DefaultCleared"}, effect{"would clear", "DefaultWouldBeCleared"}},
-	merge.ManifestWins: {effect{"not kept", "OwnershipOverruled"}, effect{"would not keep", "OwnershipWouldBeOverruled"}},
-	merge.Removed:      {effect{did: "removed"}, effect{did: "removed"}},
-	merge.Warn:         {effect{did: "allowed"}, effect{did: "allowed"}},
+// effects are what is done in mode enforce, and what mode warn says would be done; both are the same if it is empty.
+var effects = map[merge.Verdict]struct {
+	event string
+	warn  effect
+}{
+	merge.Keep:         {"OwnershipKept", effect{"would keep", "OwnershipWouldBeKept"}},
+	merge.Start:        {"OwnershipKept", effect{"would start with", "OwnershipWouldBeKept"}},
+	merge.Clear:        {"DefaultCleared", effect{"would clear", "DefaultWouldBeCleared"}},
+	merge.ManifestWins: {"OwnershipOverruled", effect{"would not keep", "OwnershipWouldBeOverruled"}},
 }
 
 func (out outcome) effect(c *merge.Change) effect {
-	effects := effects[c.Decision.Verdict]
-	if out.mode == optin.Enforce {
-		return effects.enforce
+	of := effects[c.Decision.Verdict]
+	if out.mode == optin.Enforce || of.warn.did == "" {
+		return effect{c.Decision.Verdict.Done(), of.event}
 	}
-	return effects.warn
+	return of.warn
 }
 
 // shortValue returns "=" and the kept value if it is short. The response contains the whole object, so the writer learns nothing

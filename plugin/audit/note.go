@@ -30,16 +30,18 @@ const (
 	Unrecorded  Kind = "unrecorded"
 )
 
+var texts = map[Kind]string{
+	Annotated: "Annotation " + optin.Annotation + " has no effect on objects; set the label of that name instead",
+	Changed: "Changed since the manifest set it; the next apply overwrites it, and an apply that drops the field removes it; set the value " +
+		"in the manifest, or name the field in a rule",
+	RulesUndone: "Annotation " + ownership.ControllerFieldsAnnotation + " of the manifest is missing, as after kubectl rollout undo; apply again",
+	ScalesToOne: "Not recorded: whether a Helm 3 chart drops replicas, or a server-side apply sets them to null. If so, they become 1",
+	Unrecorded: "Not recorded: whether the manifest sets the replicas, which an autoscaler has taken over in managedFields from Helm or " +
+		"server-side apply; check the manifest",
+}
+
 func noteOf(kind Kind, s source.Subject) Note {
-	return Note{Kind: kind, Object: s.Identity, Text: map[Kind]string{
-		Annotated: "Annotation " + optin.Annotation + " has no effect on objects; set the label of that name instead",
-		Changed: "Changed since the manifest set it; the next apply overwrites it, and an apply that drops the field removes it; set the value " +
-			"in the manifest, or name the field in a rule",
-		RulesUndone: "Annotation " + ownership.ControllerFieldsAnnotation + " of the manifest is missing, as after kubectl rollout undo; apply again",
-		ScalesToOne: "Not recorded: whether a Helm 3 chart drops replicas, or a server-side apply sets them to null. If so, they become 1",
-		Unrecorded: "Not recorded: whether the manifest sets the replicas, which an autoscaler has taken over in managedFields from Helm or " +
-			"server-side apply; check the manifest",
-	}[kind]}
+	return Note{Kind: kind, Object: s.Identity, Text: texts[kind]}
 }
 
 // name returns what a note is about.

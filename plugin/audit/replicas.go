@@ -30,7 +30,8 @@ func (a *auditor) replicas(e explain.Explanation) {
 		}
 		return
 	}
-	if applier == "" && !mayBeLost(e, f) {
+	// A scale field that no manager ever set has no /scale entry, because the API server does not create one.
+	if applier == "" && (len(f.Entries) == 0 || !e.MayBeLost(f)) {
 		return
 	}
 	r := risk(Replicas, e, f)
@@ -92,13 +93,4 @@ func nextOf(e explain.Explanation, f *ownership.Field, applier string, recorded 
 	default:
 		return "may set it: the manifest of " + applier + " is not recorded"
 	}
-}
-
-// mayBeLost reports whether the autoscaler may have taken over the scale field from a client that records its manifest only in
-// managedFields. Such a client then no longer has the field in its entry, even if its manifest still sets it. A scale field
-// that no manager ever set has no /scale entry, because the API server does not create one.
-func mayBeLost(e explain.Explanation, f *ownership.Field) bool {
-	return len(f.Entries) > 0 && slices.ContainsFunc(slices.Concat(e.Record.Applies, e.Record.Updates), func(applier ownership.Entry) bool {
-		return !applier.Contains(ownership.LastAppliedPath())
-	})
 }

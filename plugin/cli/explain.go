@@ -38,7 +38,7 @@ Owners:
   unknown      the owner is not recorded
 
 MANIFEST is yes, no, the different value that the manifest declares, or ? if that is not recorded: with Helm 3, and for a
-field that another manager has set since a server-side apply.`,
+field that another manager has taken over since a server-side apply.`,
 		Example: `  # Show the fields of a Deployment as a tree
   kubectl handoff explain deployment/web
 

@@ -79,8 +79,8 @@ func (r Record) elsewhere(s source.Subject) string {
 	}
 }
 
-// Declarer returns the applier whose manifest sets a field, "" if none does or nothing shows it. If it is not recorded, the manifest
-// of this applier, which manages the field, may have dropped it since: its manifest is in none of the records.
+// Declarer returns the applier whose manifest sets a field, "" if none does or nothing shows it. recorded is false for an applier that
+// manages the field and records its manifest elsewhere: the manifest may have dropped the field since.
 func (e Explanation) Declarer(f *ownership.Field) (applier string, recorded bool) {
 	if f.Declared != ownership.Lacks {
 		return e.Record.Writer, true
@@ -108,25 +108,25 @@ func (e Explanation) declared(f *ownership.Field) string {
 		return e.Subject.Show(f.Path, f.DeclaredValue)
 	case recorded:
 		return "yes"
-	case e.mayHaveLost(f), applier != "" && e.Record.LastApplied == nil:
+	case e.MayBeLost(f), applier != "" && e.Record.LastApplied == nil:
 		return "?"
 	default:
 		return "no"
 	}
 }
 
-// mayHaveLost reports whether another manager has written a field since an applier whose manifest only managedFields record. If the
-// manifest sets the field too, the API server has removed it from the applier's entry then.
-func (e Explanation) mayHaveLost(f *ownership.Field) bool {
-	if e.Record.LastApplied != nil || apitypes.InStatus(f.Path) {
+// MayBeLost reports whether an applier, of whose manifest only managedFields tell, may set a field without having it in its entry: the API
+// server removes it from there when another manager writes it, and handoff when it keeps the value of an autoscaler or a controller.
+func (e Explanation) MayBeLost(f *ownership.Field) bool {
+	isKept := f.Owner.Kind == ownership.Autoscaler || f.Owner.Kind == ownership.Controller
+	isWritten := f.Owner.Kind == ownership.Imperative || f.Owner.Kind == ownership.Other
+	if !isKept && !isWritten || apitypes.InStatus(f.Path) {
 		return false
 	}
-	switch f.Owner.Kind {
-	case ownership.Autoscaler, ownership.Controller, ownership.Imperative, ownership.Other:
-		// A later update by Helm 3 need not contain the field. RFC 3339 in UTC, as the API server writes it, sorts by time. Entries of
-		// /scale have none.
-		return len(e.Record.Updates) > 0 || len(e.Record.Applies) > 0 && (f.Since == "" || f.Since >= e.Record.Applies[0].Time)
-	default:
-		return false
-	}
+	return slices.ContainsFunc(slices.Concat(e.Record.Applies, e.Record.Updates), func(applier ownership.Entry) bool {
+		// A later server-side apply would have taken the field back; a later update by Helm 3 need not contain it. RFC 3339 in UTC, as
+		// the API server writes it, sorts by time. Entries of /scale have none.
+		isBefore := applier.Operation == managedfields.OperationUpdate || f.Since == "" || f.Since >= applier.Time
+		return !applier.Contains(ownership.LastAppliedPath()) && (isKept || isBefore)
+	})
 }

@@ -123,7 +123,7 @@ func through(last ownership.Entry, since string) (text string) {
 // change nothing, of the manifest without the field.
 func (e Explanation) manifest(f *ownership.Field) []string {
 	applier, recorded := e.Declarer(f)
-	lost := e.mayHaveLost(f)
+	lost := e.MayBeLost(f)
 	without := "an apply without the field would delete it" + e.kept(f, ownership.Lacks, ownership.Sets)
 	switch {
 	case f.Declared == ownership.Clears:
@@ -152,7 +152,7 @@ func (e Explanation) manifest(f *ownership.Field) []string {
 	}
 	says := "the manifest of %#q does not set it"
 	if lost {
-		says = "whether the manifest of %#q sets it is not recorded: another manager has set it since"
+		says = "whether the manifest of %#q sets it is not recorded: another manager has taken it over"
 	}
 	parts := []string{fmt.Sprintf(says, e.Record.Applies[0].Manager)}
 	if f.Owner.Kind != ownership.Default && f.Owner.Kind != ownership.Unknown {

@@ -22,15 +22,12 @@ func (t *trial) decide() (with ownership.Object, warnings []string, err error) {
 	if err != nil {
 		return with, nil, err
 	}
-	did := map[merge.Verdict]string{
-		merge.Keep: "kept", merge.Clear: "cleared", merge.Start: "started with", merge.ManifestWins: "not kept", merge.Removed: "removed",
-	}
 	for _, c := range decided.Changes {
 		path, value := c.Field.Path.String(), ""
 		if c.Field.Scale {
 			value = "=" + string(c.Field.Live)
 		}
-		before, owner, after := c.Text(did[c.Decision.Verdict]+" "+path+value, path)
+		before, owner, after := c.Text(c.Decision.Verdict.Done()+" "+path+value, path)
 		warnings = append(warnings, protocol.WarningPrefix+before+owner+after)
 	}
 	if len(decided.Operations) == 0 {

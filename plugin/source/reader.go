@@ -85,7 +85,8 @@ func (r Reader) Open() (*Reader, error) {
 	}
 	r.namespace, r.explicit, err = r.Cluster.ToRawKubeConfigLoader().Namespace()
 	if r.Offline() {
-		if r.AllNamespaces = true; err != nil || !r.explicit {
+		r.AllNamespaces = true
+		if err != nil || !r.explicit {
 			r.namespace = ""
 		}
 		objects, err := ReadFiles(r.In, r.Files, "")
