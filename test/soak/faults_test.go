@@ -195,7 +195,6 @@ func replacePods(ctx context.Context, s *stage) error {
 		if err := p.replace(ctx); err != nil {
 			return err
 		}
-		wait(ctx, 2*time.Second) // the Service notices
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func (p *pod) kill() error {
 	return nil
 }
 
-// replace ends the pod as a rolling update does, and starts the next one.
+// replace ends the pod as a rolling update does, starts the next one, and waits until the Service has noticed.
 func (p *pod) replace(ctx context.Context) error {
 	p.mutex.Lock()
 	hook := p.hook
@@ -111,7 +111,9 @@ func (p *pod) replace(ctx context.Context) error {
 	if err := hook.Stop(); err != nil && !outOfMemory(hook) {
 		return err
 	}
-	return p.start(ctx)
+	err := p.start(ctx)
+	wait(ctx, 2*time.Second)
+	return err
 }
 
 // become replaces the pod by one of another build.
