@@ -58,6 +58,9 @@ func (s scaleFacts) declare() {
 	switch {
 	case len(f.Incoming) == 0 && f.Declared.Manifest == Sets:
 		// The annotation is the manifest of another write, or there is none: Helm 3 records none.
+	case f.Declared.Manifest == Clears && m.sameText() && f.Changed() && !s.isUnset():
+		f.Declared.Manifest = Sets // the annotation is not that of this write: null never means another number
+		return
 	case !m.Recorded && m.Unread != nil && s.isUnset():
 	case m.Recorded && m.sameText() && declarationIn(m.manifest, f.Path) == Lacks && !s.write.DryRun && s.isUnset():
 		// kubectl diff sends no annotation, so that a change is a new number. In a write that is stored, an unchanged manifest

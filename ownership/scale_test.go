@@ -18,6 +18,7 @@ import (
 func TestScaleField(t *testing.T) {
 	const (
 		sets3, sets7, lacks = `{"spec":{"replicas":3}}`, `{"spec":{"replicas":7}}`, `{"spec":{}}`
+		null                = `{"spec":{"replicas":null}}`
 		setsOther           = `{"metadata":{"name":"other"},"spec":{"replicas":3}}`
 	)
 	const hpa = "HorizontalPodAutoscaler/web"
@@ -82,6 +83,12 @@ func TestScaleField(t *testing.T) {
 		},
 		"the recorded manifest lacks it, and kubectl diff removes it": {
 			base: lacks, manifest: lacks, incoming: "null", dryRun: true, want: facts{ownership.Default, ownership.Sets, ownership.Lacks, false},
+		},
+		"the recorded manifest has null, and another applier sets another number": {
+			base: null, manifest: null, incoming: "0", want: facts{ownership.Manifest, ownership.Sets, ownership.Clears, false},
+		},
+		"the recorded manifest has null, which becomes the default": {
+			base: null, manifest: null, incoming: "1", want: facts{ownership.Manifest, ownership.Clears, ownership.Clears, false},
 		},
 		"a new manifest that is another object's, and another number": {
 			base: sets3, manifest: setsOther, incoming: "2", want: facts{ownership.Default, ownership.Sets, ownership.Lacks, false},

@@ -40,6 +40,8 @@ func (o Object) decideScale(w Write, next Object) Outcome {
 	switch {
 	case w.Verb == ServerApply && !sets && !slices.Contains(o.managers[path], w.entry()):
 		return Through // neither manifest has it
+	case w.Verb == Helm && reflect.DeepEqual(next.values[path], live):
+		return Through // nothing shows whether its manifest drops the field
 	case o.Scaler.Name != "":
 		if outcome := o.scalers(w, base == int64(0) || sets && w.Sets[path] == int64(0)); outcome != Through {
 			return outcome

@@ -63,7 +63,7 @@ func schemaOf(o *unstructured.Unstructured) schema.Schema {
 
 // checkMerge compares what an apply without handoff has stored with a merge.
 func (o *observation) checkMerge(merged *stored) (found []finding) {
-	if merged == nil || o.twinErr != nil {
+	if merged == nil || o.twinErr != nil || o.twinUnsent && merged.object == nil { // the API server would refuse what is stored
 		return nil
 	}
 	if d := compare(*merged, o.twin); len(d.values) > 0 || len(d.base) > 0 || d.other != "" {

@@ -109,7 +109,7 @@ func (p *play) step(ctx context.Context, w step) (found []finding, err error) {
 		if each.side == p.opted {
 			o.answer = a
 		} else {
-			o.twinErr = a.err
+			o.twinErr, o.twinUnsent = a.err, a.unsent
 		}
 	}
 	if o.decided, o.unlike, err = p.book(w, o); err != nil {
