@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -118,7 +119,7 @@ func (s *Search) appliedNow() map[string]map[string]string {
 			continue
 		}
 		text := path.String()
-		hashes := s.applied.hashes[text]
+		hashes := maps.Clone(s.applied.hashes[text]) // Contested compares with what was recorded before
 		if s.setsNow(n, path) {
 			if hashes == nil {
 				hashes = map[string]string{}
