@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"maps"
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -119,7 +118,7 @@ func (s *Search) appliedNow() map[string]map[string]string {
 			continue
 		}
 		text := path.String()
-		hashes := maps.Clone(s.applied.hashes[text]) // Contested compares with what was recorded before
+		hashes := s.applied.hashes[text]
 		if s.setsNow(n, path) {
 			if hashes == nil {
 				hashes = map[string]string{}

@@ -120,7 +120,6 @@ func TestAppliedValues(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			w := c.write(t)
 			found, got := search(t, w), ""
-			text, changed := found.AppliedValues()
 			if contested := found.Contested(); len(contested) > 0 {
 				got = controllerOf(contested[0])
 			}
@@ -135,6 +134,7 @@ func TestAppliedValues(t *testing.T) {
 			if got := controllerOf(scale); c.entries != nil && got != c.want { // without entries, it was written through /scale
 				t.Errorf("as the scale field: want %q, got %q", c.want, got)
 			}
+			text, changed := found.AppliedValues()
 			if changed != c.changed || string(text) != c.record {
 				t.Errorf("want %t %s, got %t %s", c.changed, c.record, changed, text)
 			}
