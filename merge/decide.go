@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/internal/scale"
@@ -204,13 +203,16 @@ func decideFields(w ownership.Write, scaled []*Change, meter ownership.Meter) (o
 	if w.Sender.Writer != ownership.Applier {
 		return carryOut(w, scaled)
 	}
-	search, err := w.Search()
+	fields, err := w.ContestedFields()
 	if err != nil {
 		return out, err
 	}
-	recorded, isRecorded := recordApplied(search)
+	recorded, isRecorded, err := recordApplied(w)
+	if err != nil {
+		return out, err
+	}
 	changes := slices.Clone(scaled)
-	for _, field := range search.Contested() {
+	for _, field := range fields {
 		field.Editable = field.Editable && isRecorded
 		if c := changeOf(field, w.Sender.Writer); c.Decision.Verdict == Keep {
 			changes = append(changes, c)
@@ -219,35 +221,40 @@ func decideFields(w ownership.Write, scaled []*Change, meter ownership.Meter) (o
 	if out, err = carryOut(w, slices.Concat(changes, staleDefaults(w), recorded)); err != nil {
 		return out, err
 	}
-	out.Changes = append(out.Changes, removedBy(search, w, out.Changes)...)
-	return out, nil
+	removed, err := removedBy(w, out.Changes)
+	out.Changes = append(out.Changes, removed...)
+	return out, err
 }
 
 // recordApplied returns the change of ownership.AppliedAnnotation, none if the write needs none. isRecorded reports whether it then has
 // the values that the manifest sets.
-func recordApplied(search *ownership.Search) (changes []*Change, isRecorded bool) {
-	text, changed := search.AppliedValues()
-	if changed {
-		value, _ := json.Marshal(string(text)) //nolint:errchkjson // a string
-		field := ownership.ContestedField{Path: ownership.AppliedPath(), Live: value}
-		changes = []*Change{{Field: field, Decision: Decision{Verdict: Record}}}
+func recordApplied(w ownership.Write) (changes []*Change, isRecorded bool, err error) {
+	text, changed, err := w.AppliedValues()
+	isRecorded = string(text) != ownership.NothingApplied
+	if err != nil || !changed {
+		return nil, isRecorded, err
 	}
-	return changes, string(text) != ownership.NothingApplied
+	value, err := json.Marshal(string(text))
+	field := ownership.ContestedField{Path: ownership.AppliedPath(), Live: value}
+	return []*Change{{Field: field, Decision: Decision{Verdict: Record}}}, isRecorded, err
 }
 
-// removedBy returns the values of other managers that the write removes. Fields that are kept or reported already, their parents and what is
-// nested under them are left out.
-func removedBy(search *ownership.Search, w ownership.Write, reported []*Change) (removed []*Change) {
-	decided := fieldtree.Tree{}
-	for _, c := range reported {
-		decided.Add(c.Field.Path)
+// removedBy returns the values of other managers that the write removes, other than those that are kept or reported already.
+func removedBy(w ownership.Write, decided []*Change) (removed []*Change, err error) {
+	paths := func(yield func(fieldpath.Path) bool) {
+		for _, c := range decided {
+			if !yield(c.Field.Path) {
+				return
+			}
+		}
 	}
-	for _, field := range search.Removed(decided.Has) {
+	fields, err := w.RemovedFields(paths)
+	for _, field := range fields {
 		if c := changeOf(field, w.Sender.Writer); c.Decision.Verdict == Removed {
 			removed = append(removed, c)
 		}
 	}
-	return removed
+	return removed, err
 }
 
 // carryOut carries out the decisions, unless there is nothing to do but to warn. The outcome does not list fields that need no change.

@@ -80,41 +80,36 @@ const maxApplied = 16 << 10
 // NothingApplied is AppliedAnnotation of an object for which nothing is recorded.
 const NothingApplied = "{}"
 
-// addRecorded marks the fields whose values AppliedAnnotation records, also those that the write sets first.
-func (s *Search) addRecorded() error {
-	w := s.write
-	if !w.Managers.rules.remember() {
-		return nil
+// AppliedValues returns the value that AppliedAnnotation must have after an applier's write; changed is false if the incoming object has
+// it, and no manager manages the annotation. The time is linear in the size of the objects. The error is ErrManagedFields.
+func (w Write) AppliedValues() (text []byte, changed bool, err error) {
+	rules := w.Managers.rules
+	if !rules.remember() {
+		return nil, false, nil
 	}
-	matcher := w.Managers.rules.matcher(w.Meter, (*Rule).remembers)
+	s := newSearch(w)
+	matcher := rules.matcher(w.Meter, (*Rule).remembers)
 	for _, e := range slices.Concat(w.LiveEntries, w.IncomingEntries) {
-		if err := s.addMatching(e, matcher, recordedMark); err != nil {
-			return err
+		if err := s.addMatching(e, matcher, addWanted, s.addAtomic); err != nil {
+			return nil, false, err
 		}
 	}
-	return nil
-}
-
-// AppliedValues returns the value that AppliedAnnotation must have after the write; changed is false if the incoming object has it, and no
-// manager manages the annotation.
-func (s *Search) AppliedValues() (text []byte, changed bool) {
-	w := s.write
-	if !w.Managers.rules.remember() {
-		return nil, false
-	}
+	s.addInside((*Rule).remembers, w.Live, w.Incoming)
+	s.readValues()
+	s.readManagers()
 	text = encodeApplied(s.appliedNow(), w.Incoming)
 	is, found := w.Incoming.annotation(AppliedAnnotation).Bytes()
 	isManaged := len(managedfields.For(w.LiveEntries, AppliedPath())) > 0 || len(managedfields.For(w.IncomingEntries, AppliedPath())) > 0
 	changed = isManaged || !bytes.Equal(is, text)
-	return text, changed && (found || string(text) != NothingApplied)
+	return text, changed && (found || string(text) != NothingApplied), nil
 }
 
 // appliedNow returns the hashes after the write. Those of fields that the object no longer has, and that no rule is about, are left out.
-func (s *Search) appliedNow() map[string]map[string]string {
+func (s *search) appliedNow() map[string]map[string]string {
 	now := map[string]map[string]string{}
 	for _, n := range s.tree.Nodes() {
 		path := n.Path()
-		if !s.is(n, recordedMark) || s.parents[n.ID] || s.isKey(n) || isNeverKept(path) || s.inLive.Of(n) == nil && s.inIncoming.Of(n) == nil {
+		if !n.Wanted || s.isParentOrKey(n) || isNeverKept(path) || s.inLive.Of(n) == nil && s.inIncoming.Of(n) == nil {
 			continue
 		}
 		text := path.String()
@@ -133,10 +128,10 @@ func (s *Search) appliedNow() map[string]map[string]string {
 }
 
 // setsNow reports whether the manifest sets a field. Helm 3 does not record what it has set, but manages it.
-func (s *Search) setsNow(n *fieldtree.Node, path fieldpath.Path) bool {
+func (s *search) setsNow(n *fieldtree.Node, path fieldpath.Path) bool {
 	m := s.write.Manifests
-	if in := s.inside[n]; in != nil && !in.unmatched {
-		return s.declared(n, path).Manifest == Sets
+	if in := s.inside[n]; in != nil {
+		return !in.unmatched && s.declared(n, path).Manifest == Sets
 	}
 	unrecorded := !m.Recorded && !s.write.Sender.ServerSide() && s.write.Sender.Entry.Contains(path)
 	return s.inIncoming.Of(n) != nil && (unrecorded || s.declared(n, path).Manifest == Sets)

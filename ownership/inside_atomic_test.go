@@ -35,8 +35,8 @@ func TestAMapThatAnEntryContainsWithoutItsKeysIsNotAtomic(t *testing.T) {
 	was := of("1", entry("flux", "Apply", early, `{"f:spec":{"f:map":{}}}`, ""), entry("kubectl-edit", "Update", late, `{"f:spec":{"f:map":{"f:key":{}}}}`, ""))
 	is := of("2", entry("flux", "Apply", late, `{"f:spec":{"f:map":{"f:key":{}}}}`, ""))
 	w := read(t, ruled(ownership.Managers{Appliers: []string{"flux"}, Imperative: []string{"kubectl-*"}}, rule), "flux", was, is)
-	contested := search(t, w).Contested()
-	if len(contested) != 1 || contested[0].Atomic != nil {
-		t.Errorf("want .spec.map.key, in no atomic field, got %v", contested)
+	contested, err := w.ContestedFields()
+	if err != nil || len(contested) != 1 || contested[0].Atomic != nil {
+		t.Errorf("want .spec.map.key, in no atomic field, got %v, %v", contested, err)
 	}
 }
