@@ -123,7 +123,7 @@ func (o *observation) same(report func(check, at, format string, args ...any)) {
 		o.entriesOf(p, report)
 	}
 	for _, line := range o.unlike {
-		if path, _, _ := strings.Cut(line, ":"); !slices.ContainsFunc(o.answer.warnings, isCut) {
+		if path, _, _ := strings.Cut(line, ":"); !slices.ContainsFunc(o.answer.warnings, isCut) && !o.isTakeover() {
 			report(checkBooks, path, "%s; base %s", line, o.before.base)
 		}
 	}
@@ -133,6 +133,14 @@ func (o *observation) same(report func(check, at, format string, args ...any)) {
 			report(checkRemoved, names[0], "%s is still %s", names[0], text(fields[1][names[0]]))
 		}
 	}
+}
+
+// isTakeover reports whether a server-side apply changes nothing but last-applied and managedFields, and is not modified (docs/limits.md).
+func (o *observation) isTakeover() bool {
+	without, made := compare(o.before, o.twin), compare(o.opted, o.twin)
+	isRecord := func(p string) bool { return within(p, annotation) }
+	return o.step.verb == serverApply && len(without.entries) > 0 && !slices.ContainsFunc(without.values, func(p string) bool { return !isRecord(p) }) &&
+		len(made.values)+len(made.entries)+len(made.base) == 0
 }
 
 // isCut reports whether a warning only counts the fields that it is about.

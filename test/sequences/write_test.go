@@ -205,9 +205,11 @@ func (s *side) write(ctx context.Context, w step, a *answer) error {
 	case apply:
 		return s.threeWay(ctx, w, declaredIn(s.live.GetAnnotations()[lastApplied]), declared)
 	case helmUpgrade:
-		original := s.released
-		s.released = declared
-		return s.threeWay(ctx, w, original, declared)
+		err := s.threeWay(ctx, w, s.released, declared)
+		if err == nil || errors.Is(err, errUnchanged) { // Helm compares with the last release that did not fail
+			s.released = declared
+		}
+		return err
 	case replace:
 		object.SetResourceVersion(s.live.GetResourceVersion())
 		return cluster.client.Update(ctx, object, client.FieldOwner(w.by))

@@ -35,10 +35,12 @@ type totals struct {
 	Unanswered int
 	// Unseen are writes without a line in an audit log, as of an API server that was killed.
 	Unseen, Unavailable int
-	Reasons             map[string]int
-	Violations          []string
-	byFault             map[string]*faultTotals
-	answers             map[string][]answer // to applies, by "calm" or "fault"
+	// Hindered are faults of a pair that the other one has hindered.
+	Hindered   int
+	Reasons    map[string]int
+	Violations []string
+	byFault    map[string]*faultTotals
+	answers    map[string][]answer // to applies, by "calm" or "fault"
 }
 
 // faultTotals are what the books count while a fault lasts, until the cluster has recovered.
@@ -143,7 +145,7 @@ func reasonOf(message string) string {
 
 // violate records what must never happen. The caller has the lock.
 func (b *books) violate(format string, args ...any) {
-	if len(b.Violations) < 100 {
+	if len(b.Violations) < 1000 {
 		b.Violations = append(b.Violations, fmt.Sprintf(format, args...))
 	}
 }
@@ -298,9 +300,10 @@ func (s state) trace(e event) string {
 		s.ledger.Managers(replicasPath), said)
 }
 
-// isScaled reports whether the last who set the replicas did so through /scale.
+// isScaled reports whether all who have set the replicas did so through /scale.
 func (s state) isScaled() bool {
-	return slices.ContainsFunc(s.ledger.Managers(replicasPath), func(e ledger.Entry) bool { return e.Subresource == "scale" })
+	all := s.ledger.Managers(replicasPath)
+	return len(all) > 0 && !slices.ContainsFunc(all, func(e ledger.Entry) bool { return e.Subresource != "scale" })
 }
 
 func (s state) replicas() int64 {

@@ -23,7 +23,8 @@ type pod struct {
 	api        *proxy.HTTP
 	kubeconfig string
 
-	starting sync.Mutex
+	starting  sync.Mutex
+	replacing sync.Mutex // a second SIGTERM ends a process at once
 
 	mutex       sync.Mutex
 	other       string               // what the next process runs instead of the machine's binary
@@ -32,6 +33,8 @@ type pod struct {
 	address     string               // of the process
 	gone        bool                 // it ends, or has ended
 }
+
+func isRunning(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
 // newPod starts a pod.
 func (m *machine) newPod() *pod {
@@ -58,7 +61,7 @@ current-context: c
 func (p *pod) start(ctx context.Context) error {
 	p.starting.Lock()
 	defer p.starting.Unlock()
-	if last := p.running(); last != nil && syscall.Kill(last.PID(), 0) == nil {
+	if last := p.running(); last != nil && isRunning(last.PID()) {
 		return nil // another fault has started it
 	}
 	p.mutex.Lock()
@@ -97,21 +100,24 @@ func (p *pod) kill() error {
 	if err := p.signal(syscall.SIGKILL); err != nil {
 		return err
 	}
-	for pid := p.running().PID(); syscall.Kill(pid, 0) == nil; time.Sleep(10 * time.Millisecond) {
+	for pid := p.running().PID(); isRunning(pid); time.Sleep(10 * time.Millisecond) {
 	}
 	return nil
 }
 
 // replace ends the pod as a rolling update does, starts the next one, and waits until the Service has noticed.
 func (p *pod) replace(ctx context.Context) error {
+	p.replacing.Lock()
+	defer p.replacing.Unlock()
 	p.mutex.Lock()
 	hook := p.hook
 	p.gone = true // a pod that is deleted leaves the endpoints before its process receives SIGTERM
 	p.mutex.Unlock()
-	if err := hook.Stop(); err != nil && !outOfMemory(hook) {
-		return err
+	err := hook.Stop()
+	if outOfMemory(hook) {
+		err = nil
 	}
-	err := p.start(ctx)
+	err = errors.Join(err, p.start(ctx))
 	wait(ctx, 2*time.Second)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,6 +60,19 @@ func (b *books) note(format string, args ...any) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	b.violate(format, args...)
+}
+
+// hindered records the error of a fault. In a pair, the other one can be its reason.
+func (b *books) hindered(together faults, err error) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if len(together) == 1 {
+		b.violate("%s: %v", together.name(), err)
+		return
+	}
+	b.Hindered++
+	b.Reasons["hindered: "+together.name()]++
+	fmt.Fprintf(os.Stderr, "soak: hindered: %s: %v\n", together.name(), err)
 }
 
 func (r *report) recovered(f faults, after time.Duration) {
@@ -174,7 +188,8 @@ func (r *report) print(w io.Writer) {
 	fmt.Fprintf(w, "\n%s, %s\n\n", r.Machine, r.Duration)
 	fmt.Fprintf(w, "%d writes, %d of them applies, %d kept, %d lost (%d behind the guard), %d refused in handoff's name, %d undecided (%d without a fault)\n",
 		r.Writes, r.Applies, r.Kept, r.Lost, r.LostBehindGuard, r.Refused, r.Undecided, r.Unanswered)
-	fmt.Fprintf(w, "%d writes without a line in the audit log; %d requests that no API server answered\n", r.Unseen, r.Unavailable)
+	fmt.Fprintf(w, "%d writes without a line in the audit log; %d requests that no API server answered; %d faults hindered by another\n",
+		r.Unseen, r.Unavailable, r.Hindered)
 	for _, phase := range slices.Sorted(maps.Keys(r.Times)) {
 		fmt.Fprintf(w, "an apply in the API server, %s: %s\n", phase, r.Times[phase])
 	}

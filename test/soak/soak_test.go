@@ -6,6 +6,7 @@ package soak_test
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -154,8 +155,11 @@ func (s *stage) playTogether(ctx context.Context, r *report, together faults) {
 	}
 	for range together {
 		if err := <-ended; err != nil {
-			r.books.note("%s: %v", together.name(), err)
+			r.books.hindered(together, err)
 		}
+	}
+	if err := s.startDead(ctx); err != nil {
+		r.books.note("%s: %v", together.name(), err)
 	}
 	at, ok := awaitRecovery(ctx, s.probers)
 	s.history.end()
@@ -166,6 +170,22 @@ func (s *stage) playTogether(ctx context.Context, r *report, together faults) {
 	r.recovered(together, took)
 	fmt.Fprintf(os.Stderr, "soak: %s %s: recovered after %.1f s\n", time.Now().Format(time.TimeOnly), together.name(), took.Seconds())
 	wait(ctx, *calmFlag)
+}
+
+// startDead starts what a fault has left dead: an API server ends if etcd is away for long, and a pod if another fault hinders its start.
+func (s *stage) startDead(ctx context.Context) error {
+	ctx, cancel := repairing(ctx)
+	defer cancel()
+	var failures []error
+	for _, each := range slices.Concat(s.etcds, s.apis) {
+		if !isRunning(each.PID) {
+			failures = append(failures, each.restart(ctx))
+		}
+	}
+	for _, p := range s.pods {
+		failures = append(failures, p.start(ctx))
+	}
+	return errors.Join(failures...)
 }
 
 // describe returns the size of the cluster.
