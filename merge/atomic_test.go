@@ -78,7 +78,7 @@ func TestFieldsInsideAnAtomicField(t *testing.T) {
 			if c.whole {
 				want = `{}`
 			}
-			if is, _ := applied.object.LastApplied(); is != want {
+			if is, _ := applied.object.Annotation(ownership.LastAppliedAnnotation).String(); is != want {
 				t.Errorf("last-applied: want %s, got %s", want, is)
 			}
 		})

@@ -29,9 +29,8 @@ type Change struct {
 	Contradicted bool
 
 	Decision Decision
-	// Choice is the value or member that excludes a cleared field, as "OnDelete".
-	Choice string
-	// Reason is why the manifest wins over a field to keep, as "it exceeds limits.cpu".
+	// Reason is why the manifest wins over a field to keep, as "it exceeds limits.cpu", or the value or member that excludes a cleared field,
+	// as "OnDelete".
 	Reason string
 }
 
@@ -59,7 +58,7 @@ func (c *Change) Text(done, path string) (before, name, after string) {
 		name = cmp.Or(c.Field.Owner.By, "an unnamed manager")
 	} else {
 		before, after, _ = strings.Cut(before, "{choice}")
-		name = c.Choice
+		name = c.Reason
 	}
 	fill := strings.NewReplacer("{field}", done, "{path}", path, "{live}", string(c.Field.Live), "{reason}", c.Reason)
 	return fill.Replace(before), name, fill.Replace(after)

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/internal/scale"
@@ -203,58 +204,50 @@ func decideFields(w ownership.Write, scaled []*Change, meter ownership.Meter) (o
 	if w.Sender.Writer != ownership.Applier {
 		return carryOut(w, scaled)
 	}
-	fields, err := w.ContestedFields()
+	search, err := w.Search()
 	if err != nil {
 		return out, err
 	}
-	recorded, isRecorded, err := recordApplied(w)
-	if err != nil {
-		return out, err
-	}
+	recorded, isRecorded := recordApplied(search)
 	changes := slices.Clone(scaled)
-	for _, field := range fields {
+	for field := range search.Contested() {
 		field.Editable = field.Editable && isRecorded
 		if c := changeOf(field, w.Sender.Writer); c.Decision.Verdict == Keep {
 			changes = append(changes, c)
 		}
 	}
-	if out, err = carryOut(w, slices.Concat(changes, staleDefaults(w), recorded)); err != nil {
-		return out, err
-	}
-	removed, err := removedBy(w, out.Changes)
+	changes = append(changes, staleDefaults(w)...)
+	removed := removedBy(search, w.Sender.Writer, changes)
+	out, err = carryOut(w, append(changes, recorded...))
 	out.Changes = append(out.Changes, removed...)
 	return out, err
 }
 
 // recordApplied returns the change of ownership.AppliedAnnotation, none if the write needs none. isRecorded reports whether it then has
 // the values that the manifest sets.
-func recordApplied(w ownership.Write) (changes []*Change, isRecorded bool, err error) {
-	text, changed, err := w.AppliedValues()
-	isRecorded = string(text) != ownership.NothingApplied
-	if err != nil || !changed {
-		return nil, isRecorded, err
+func recordApplied(search *ownership.Search) (changes []*Change, isRecorded bool) {
+	text, changed := search.AppliedValues()
+	if changed {
+		value, _ := json.Marshal(string(text)) //nolint:errchkjson // a string
+		field := ownership.ContestedField{Path: ownership.AppliedPath(), Live: value}
+		changes = []*Change{{Field: field, Decision: Decision{Verdict: Record}}}
 	}
-	value, err := json.Marshal(string(text))
-	field := ownership.ContestedField{Path: ownership.AppliedPath(), Live: value}
-	return []*Change{{Field: field, Decision: Decision{Verdict: Record}}}, isRecorded, err
+	return changes, string(text) != ownership.NothingApplied
 }
 
-// removedBy returns the values of other managers that the write removes, other than those that are kept or reported already.
-func removedBy(w ownership.Write, decided []*Change) (removed []*Change, err error) {
-	paths := func(yield func(fieldpath.Path) bool) {
-		for _, c := range decided {
-			if !yield(c.Field.Path) {
-				return
-			}
-		}
+// removedBy returns the values of other managers that the write removes, other than those about which something is decided, their parents and
+// what is nested under them.
+func removedBy(search *ownership.Search, writer ownership.Writer, decided []*Change) (removed []*Change) {
+	tree := fieldtree.Tree{}
+	for _, c := range decided {
+		tree.Add(c.Field.Path)
 	}
-	fields, err := w.RemovedFields(paths)
-	for _, field := range fields {
-		if c := changeOf(field, w.Sender.Writer); c.Decision.Verdict == Removed {
+	for _, field := range search.Removed(tree.Has) {
+		if c := changeOf(field, writer); c.Decision.Verdict == Removed {
 			removed = append(removed, c)
 		}
 	}
-	return removed, err
+	return removed
 }
 
 // carryOut carries out the decisions, unless there is nothing to do but to warn. The outcome does not list fields that need no change.

@@ -43,7 +43,7 @@ func Rewrite(w ownership.Write, changes []*Change) (out Outcome, err error) {
 	restored := operations[clearing:]
 	lastApplied, cut := k.lastApplied()
 	if cut {
-		pointer := w.Incoming.At(annotationNames...).PointerIn(w.Incoming.At())
+		pointer := w.Incoming.Annotation(ownership.LastAppliedAnnotation).PointerIn(w.Incoming.At())
 		operations = append(operations, Operation{Op: "replace", Path: pointer, Value: string(lastApplied)})
 	}
 	k.findParts()
@@ -116,7 +116,7 @@ func newKeeper(w ownership.Write, changes []*Change) *keeper {
 		} else {
 			f.node = k.tree.AddUnwanted(c.Field.Path) // not kept, nor with it what is nested under it
 		}
-		f.atomic = k.tree.AddUnwanted(c.Field.Atomic)
+		f.atomic = k.tree.AddUnwanted(c.Field.Path[:c.Field.Atomic])
 		k.fields = append(k.fields, f)
 	}
 	k.live, k.incoming = k.tree.Find(w.Live.At()), k.tree.Find(w.Incoming.At())
@@ -157,8 +157,7 @@ func (k *keeper) group() {
 }
 
 // topOf returns the node to restore for a kept field: the outermost kept field that contains it, or the outermost parent that is
-// missing or null. It returns nil if the manifest has removed the list element that the field is in, or the parent of a unit. It returns a
-// reason if the manifest wins.
+// missing or null. It returns a reason if the manifest wins.
 func (k *keeper) topOf(f *decidedField) (top *fieldtree.Node, reason string) {
 	kept := f.node
 	for p := kept; p != nil; p = p.Parent() {
@@ -171,16 +170,6 @@ func (k *keeper) topOf(f *decidedField) (top *fieldtree.Node, reason string) {
 	}
 	if parent := top.Parent(); parent != nil && top.IsField() && !k.incoming.Of(parent).IsObject() {
 		return nil, "the manifest sets a value of another type"
-	}
-	for p := kept; p != top.Parent(); p = p.Parent() {
-		if !p.IsField() && k.incoming.Of(p) == nil {
-			return nil, ""
-		}
-	}
-	if f.change.Field.Unit && top != kept {
-		if _, inMap, _ := ownership.UnitOf(k.write.Kind.GroupKind(), f.change.Field.Path); !inMap || top != kept.Parent() {
-			return nil, ""
-		}
 	}
 	return top, ""
 }
@@ -236,9 +225,6 @@ func (k *keeper) restoreValues(operations []Operation) []Operation {
 	return operations
 }
 
-// annotationNames are the names on the path of the last-applied annotation.
-var annotationNames = []string{"metadata", "annotations", ownership.LastAppliedAnnotation}
-
 // lastApplied returns the last-applied annotation without the kept fields, and whether that changes it. Metadata and its annotations
 // stay even if they become empty, as kubectl records them in every last-applied configuration.
 func (k *keeper) lastApplied() (text []byte, cut bool) {
@@ -266,7 +252,7 @@ func (k *keeper) lastApplied() (text []byte, cut bool) {
 
 // lastAppliedOf returns the text of an object's last-applied annotation, nil if it has none.
 func lastAppliedOf(o ownership.Object) []byte {
-	text, _ := o.At(annotationNames...).Bytes()
+	text, _ := o.Annotation(ownership.LastAppliedAnnotation).Bytes()
 	return text
 }
 
@@ -295,7 +281,7 @@ func (k *keeper) becomesLive(entries []ownership.Entry, lastApplied []byte) bool
 	if k.write.Sender.ServerSide() {
 		differs = nil
 	}
-	live, incoming := k.write.Live.At(annotationNames...), k.write.Incoming.At(annotationNames...)
+	live, incoming := k.write.Live.Annotation(ownership.LastAppliedAnnotation), k.write.Incoming.Annotation(ownership.LastAppliedAnnotation)
 	isSame := (live == nil) == (incoming == nil) && bytes.Equal(lastApplied, lastAppliedOf(k.write.Live))
 	if !isSame || !managedfields.SameFieldsBut(entries, k.write.LiveEntries, differs) {
 		return false
@@ -313,7 +299,7 @@ func (k *keeper) becomesLive(entries []ownership.Entry, lastApplied []byte) bool
 // generated returns the managedFields and the last-applied annotation of both objects.
 func generated(w ownership.Write) (found []*jsontree.Node) {
 	for _, o := range []ownership.Object{w.Live, w.Incoming} {
-		found = append(found, o.At("metadata", "managedFields"), o.At(annotationNames...))
+		found = append(found, o.At("metadata", "managedFields"), o.Annotation(ownership.LastAppliedAnnotation))
 	}
 	return found
 }

@@ -14,7 +14,7 @@ func staleDefaults(w ownership.Write) (found []*Change) {
 		if w.Declared(c.Choice).Manifest != ownership.Sets || !w.Defaulted(c.Member) {
 			continue
 		}
-		facts := Change{Field: ownership.ContestedField{Path: c.Member}, Writer: w.Sender.Writer, Choice: c.By}
+		facts := Change{Field: ownership.ContestedField{Path: c.Member}, Writer: w.Sender.Writer, Reason: c.By}
 		facts.Contradicted = bytes.Equal(w.Live.Value(c.Member), w.Incoming.Value(c.Member))
 		if change := facts.decided(); change.Decision.Verdict == Clear {
 			found = append(found, change)

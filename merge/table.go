@@ -141,7 +141,7 @@ func isUnit(c Change) bool         { return c.Field.Unit }
 func isNotInBase(c Change) bool    { return c.Field.Declared.Base == ownership.Lacks }
 func isEditable(c Change) bool     { return c.Field.Editable }
 func isEdited(c Change) bool       { return c.Field.Edited }
-func isInside(c Change) bool       { return c.Field.Atomic != nil }
+func isInside(c Change) bool       { return c.Field.Atomic > 0 }
 func isOff(c Change) bool          { return c.OffAtZero }
 func isUnrecorded(c Change) bool   { return c.Unrecorded }
 func isToOne(c Change) bool        { return c.ToOne }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -34,7 +35,7 @@ type appliedValues struct {
 // back an old one, and a manifest can contain an exported one.
 func (w Write) appliedValues() (a appliedValues) {
 	a.manager = w.Sender.Entry.Manager
-	text, ok := w.Live.annotation(AppliedAnnotation).Bytes()
+	text, ok := w.Live.Annotation(AppliedAnnotation).Bytes()
 	if !ok || len(text) > maxApplied || !w.Managers.rules.remember() || len(managedfields.For(w.LiveEntries, AppliedPath())) > 0 {
 		return a
 	}
@@ -80,40 +81,45 @@ const maxApplied = 16 << 10
 // NothingApplied is AppliedAnnotation of an object for which nothing is recorded.
 const NothingApplied = "{}"
 
-// AppliedValues returns the value that AppliedAnnotation must have after an applier's write; changed is false if the incoming object has
-// it, and no manager manages the annotation. The time is linear in the size of the objects. The error is ErrManagedFields.
-func (w Write) AppliedValues() (text []byte, changed bool, err error) {
-	rules := w.Managers.rules
-	if !rules.remember() {
-		return nil, false, nil
+// addRecorded marks the fields whose values AppliedAnnotation records, also those that the write sets first.
+func (s *Search) addRecorded() error {
+	w := s.write
+	if !w.Managers.rules.remember() {
+		return nil
 	}
-	s := newSearch(w)
-	matcher := rules.matcher(w.Meter, (*Rule).remembers)
+	matcher := w.Managers.rules.matcher(w.Meter, (*Rule).remembers)
 	for _, e := range slices.Concat(w.LiveEntries, w.IncomingEntries) {
-		if err := s.addMatching(e, matcher, addWanted, s.addAtomic); err != nil {
-			return nil, false, err
+		if err := s.addMatching(e, matcher, recordedMark); err != nil {
+			return err
 		}
 	}
-	s.addInside((*Rule).remembers, w.Live, w.Incoming)
-	s.readValues()
-	s.readManagers()
+	return nil
+}
+
+// AppliedValues returns the value that AppliedAnnotation must have after the write; changed is false if the incoming object has it, and no
+// manager manages the annotation.
+func (s *Search) AppliedValues() (text []byte, changed bool) {
+	w := s.write
+	if !w.Managers.rules.remember() {
+		return nil, false
+	}
 	text = encodeApplied(s.appliedNow(), w.Incoming)
-	is, found := w.Incoming.annotation(AppliedAnnotation).Bytes()
+	is, found := w.Incoming.Annotation(AppliedAnnotation).Bytes()
 	isManaged := len(managedfields.For(w.LiveEntries, AppliedPath())) > 0 || len(managedfields.For(w.IncomingEntries, AppliedPath())) > 0
 	changed = isManaged || !bytes.Equal(is, text)
-	return text, changed && (found || string(text) != NothingApplied), nil
+	return text, changed && (found || string(text) != NothingApplied)
 }
 
 // appliedNow returns the hashes after the write. Those of fields that the object no longer has, and that no rule is about, are left out.
-func (s *search) appliedNow() map[string]map[string]string {
+func (s *Search) appliedNow() map[string]map[string]string {
 	now := map[string]map[string]string{}
 	for _, n := range s.tree.Nodes() {
 		path := n.Path()
-		if !n.Wanted || s.isParentOrKey(n) || isNeverKept(path) || s.inLive.Of(n) == nil && s.inIncoming.Of(n) == nil {
+		if !s.is(n, recordedMark) || s.is(n, parentMark) || s.isKey(n) || isNeverKept(path) || s.inLive.Of(n) == nil && s.inIncoming.Of(n) == nil {
 			continue
 		}
 		text := path.String()
-		hashes := s.applied.hashes[text]
+		hashes := maps.Clone(s.applied.hashes[text]) // Contested compares with what was recorded before
 		if s.setsNow(n, path) {
 			if hashes == nil {
 				hashes = map[string]string{}
@@ -128,10 +134,10 @@ func (s *search) appliedNow() map[string]map[string]string {
 }
 
 // setsNow reports whether the manifest sets a field. Helm 3 does not record what it has set, but manages it.
-func (s *search) setsNow(n *fieldtree.Node, path fieldpath.Path) bool {
+func (s *Search) setsNow(n *fieldtree.Node, path fieldpath.Path) bool {
 	m := s.write.Manifests
-	if in := s.inside[n]; in != nil {
-		return !in.unmatched && s.declared(n, path).Manifest == Sets
+	if in := s.inside[n]; in != nil && !in.unmatched {
+		return s.declared(n, path).Manifest == Sets
 	}
 	unrecorded := !m.Recorded && !s.write.Sender.ServerSide() && s.write.Sender.Entry.Contains(path)
 	return s.inIncoming.Of(n) != nil && (unrecorded || s.declared(n, path).Manifest == Sets)

@@ -73,9 +73,9 @@ func (s sizes) write(t *testing.T) ownership.Write {
 func recordOf(t *testing.T, value string) string {
 	t.Helper()
 	w := sizes{rule: ownership.Rule{Edit: ownership.EditApply}, live: "1", base: "3", manifest: value}.write(t)
-	text, changed, err := w.AppliedValues()
-	if err != nil || !changed {
-		t.Fatalf("recording %s: %t, %v", value, changed, err)
+	text, changed := search(t, w).AppliedValues()
+	if !changed {
+		t.Fatalf("recording %s", value)
 	}
 	return string(text)
 }
@@ -119,13 +119,11 @@ func TestAppliedValues(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			w := c.write(t)
-			contested, err := w.ContestedFields()
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := ""
-			if len(contested) > 0 {
-				got = controllerOf(contested[0])
+			found, got := search(t, w), ""
+			text, changed := found.AppliedValues()
+			for first := range found.Contested() {
+				got = controllerOf(first)
+				break
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("contested (-want +got):\n%s", diff)
@@ -138,12 +136,25 @@ func TestAppliedValues(t *testing.T) {
 			if got := controllerOf(scale); c.entries != nil && got != c.want { // without entries, it was written through /scale
 				t.Errorf("as the scale field: want %q, got %q", c.want, got)
 			}
-			w.Scale = nil
-			text, changed, err := w.AppliedValues()
-			if changed != c.changed || err != nil || string(text) != c.record {
-				t.Errorf("want %t %s, got %t %s, %v", c.changed, c.record, changed, text, err)
+			if changed != c.changed || string(text) != c.record {
+				t.Errorf("want %t %s, got %t %s", c.changed, c.record, changed, text)
 			}
 		})
+	}
+}
+
+// TestAValueThatTheManifestSetsByItsOtherNameIsRecorded uses the two names of a pod's service account.
+func TestAValueThatTheManifestSetsByItsOtherNameIsRecorded(t *testing.T) {
+	of := func(account, manager, entryOfManager string) ownership.Object {
+		body := `,"spec":{"template":{"spec":{"serviceAccount":"` + account + `","serviceAccountName":"` + account + `"}}}`
+		return object(t, liveWith(body, `{"spec":{"template":{"spec":{"serviceAccountName":"`+account+`"}}}}`, entry(manager, "Update", late, entryOfManager, "")))
+	}
+	const owns = `{"f:spec":{"f:template":{"f:spec":{"f:serviceAccount":{}}}}}`
+	rule := ownership.Rule{Fields: fieldpattern.MustParse(".spec.template.spec.serviceAccount"), Edit: ownership.EditApply}
+	managers := ruled(ownership.Managers{Appliers: []string{"kubectl-client-side-apply"}}, rule)
+	text, changed := search(t, read(t, managers, "kubectl-client-side-apply", of("a", "tuner", owns), of("b", "kubectl-client-side-apply", owns))).AppliedValues()
+	if !changed || !strings.Contains(string(text), ".spec.template.spec.serviceAccount") {
+		t.Errorf("want the value of .spec.template.spec.serviceAccount, got %t %s", changed, text)
 	}
 }
 
@@ -192,13 +203,13 @@ func TestAppliedValuesStayWithinTheLimits(t *testing.T) {
 			w := s.write(t)
 			large := strings.Replace(string(w.Incoming.Text()), `"annotations":{`, `"annotations":{"a":"`+strings.Repeat("x", c.annotation)+`",`, 1)
 			w.Incoming = object(t, large)
-			text, changed, err := w.AppliedValues()
+			text, changed := search(t, w).AppliedValues()
 			got := string(text)
 			if strings.Contains(got, sizePath) {
 				got = "recorded"
 			}
-			if got != c.want || changed != c.changed || err != nil {
-				t.Errorf("want %s %t, got %s %t, %v", c.want, c.changed, got, changed, err)
+			if got != c.want || changed != c.changed {
+				t.Errorf("want %s %t, got %s %t", c.want, c.changed, got, changed)
 			}
 		})
 	}

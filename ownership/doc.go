@@ -17,10 +17,10 @@
 // # The contested fields of a write
 //
 // A Write has a live and an incoming object, each with managedFields. Read determines the field manager that sends it, the manifest and the
-// base. ScaleField then returns the scale field, ContestedFields the fields of rules and the units, and RemovedFields what the write takes
+// base. ScaleField then returns the scale field, and a Search the fields of rules and the units, and what the write takes
 // from other managers, each with its owner:
 //
-//	ParseObject -> Write.Read -> Write.ScaleField, ContestedFields, RemovedFields
+//	ParseObject -> Write.Read -> Write.ScaleField, Write.Search -> Search.Contested, AppliedValues, Removed
 //
 // Package merge decides on these fields.
 //

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontest"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/document"
@@ -40,10 +41,10 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		sameAsDecoded(t, jsontest.Decode(t, text), o)
-		if fields, ok := o.ControllerFields(); ok {
+		if fields, ok := o.Annotation(ownership.ControllerFieldsAnnotation).String(); ok {
 			_, _ = ownership.ParseControllerFields(fields)
 		}
-		if manifest, ok := o.LastApplied(); ok {
+		if manifest, ok := o.Annotation(ownership.LastAppliedAnnotation).String(); ok {
 			sameDeclaration(t, manifest)
 		}
 	})
@@ -60,13 +61,12 @@ func sameAsDecoded(t *testing.T, decoded any, o ownership.Object) {
 	}
 	for _, c := range []struct {
 		in, name string
-		read     func() (string, bool)
+		value    *jsontree.Node
 	}{
-		{"labels", optin.Label, o.ModeLabel}, {"annotations", optin.Annotation, o.ModeAnnotation},
-		{"annotations", ownership.ControllerFieldsAnnotation, o.ControllerFields}, {"annotations", ownership.LastAppliedAnnotation, o.LastApplied},
+		{"labels", optin.Label, o.At("metadata", "labels", optin.Label)}, {"annotations", optin.Annotation, o.Annotation(optin.Annotation)},
 	} {
 		want, has := at("metadata", c.in, c.name).(string)
-		if got, ok := c.read(); got != want || ok != has {
+		if got, ok := c.value.String(); got != want || ok != has {
 			t.Errorf("%s %s: want %q, %t, got %q, %t", c.in, c.name, want, has, got, ok)
 		}
 	}

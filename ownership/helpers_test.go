@@ -47,6 +47,16 @@ func read(t *testing.T, m ownership.Managers, fieldManager string, live, incomin
 	return w
 }
 
+// search returns what is known about the fields of a write.
+func search(t *testing.T, w ownership.Write) *ownership.Search {
+	t.Helper()
+	s, err := w.Search()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // ruled returns managers for an object with a rule.
 func ruled(m ownership.Managers, rule ownership.Rule) ownership.Managers {
 	rules, _ := ownership.NewRules(rule).For(schema.GroupKind{}, "", ownership.Object{})

@@ -1,6 +1,7 @@
 package ownership
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -25,37 +26,40 @@ const (
 	notUniqueInManifest = "list elements have no unique names in the manifest"
 )
 
-// addInside adds the fields inside atomic fields that rules name and that objects have. A map of which an entry only contains the map
-// itself is not atomic if another entry contains its keys.
-func (s *search) addInside(accepts func(*Rule) bool, objects ...Object) {
+// addInside adds the fields inside atomic fields that rules name and that live has, and those to record that incoming has. A map of which an
+// entry only contains the map itself is not atomic if another entry contains its keys.
+func (s *Search) addInside() {
 	if len(s.atomic) == 0 {
 		return
 	}
-	for _, e := range slices.Concat(s.write.LiveEntries, s.write.IncomingEntries) {
+	w := s.write
+	for _, e := range slices.Concat(w.LiveEntries, w.IncomingEntries) {
 		s.tree.Managed(e.Fields, func(n *fieldtree.Node, subset *jsontree.Node) {
 			if !fieldtree.IsLeaf(subset) {
 				delete(s.atomic, n)
 			}
 		})
 	}
-	matcher := s.write.Managers.rules.matcher(s.write.Meter, accepts)
+	matcher := w.Managers.rules.matcher(w.Meter, func(*Rule) bool { return true })
 	for _, n := range slices.Clone(s.tree.Nodes()) {
-		if !s.atomic[n] {
+		m, path := s.atomic[n], n.Path()
+		if m == 0 {
 			continue
 		}
-		path := n.Path()
 		at, _ := matcher.Follow(path)
-		for _, o := range objects {
-			insideWalk{search: s, matcher: matcher, atomic: n}.visit(path, o.root.Find(path), at)
+		insideWalk{search: s, matcher: matcher, atomic: n, mark: m}.visit(path, w.Live.root.Find(path), at)
+		if m &= recordedMark; m != 0 {
+			insideWalk{search: s, matcher: matcher, atomic: n, mark: m}.visit(path, w.Incoming.root.Find(path), at)
 		}
 	}
 }
 
 // insideWalk finds the fields inside an atomic field.
 type insideWalk struct {
-	search  *search
+	search  *Search
 	matcher ruleMatcher
 	atomic  *fieldtree.Node
+	mark    mark // of the fields; only those of which a rule remembers the value are recorded
 }
 
 // visit adds the fields at or nested under a path to which patterns lead. If rules name something in a list element without a unique
@@ -143,15 +147,20 @@ func (s *step) add(name fieldpath.PathElement, to *ruleTree, identifies bool) {
 
 // add adds a field, which another object can have as well.
 func (w insideWalk) add(path fieldpath.Path, field insideField) {
-	if n := w.search.tree.Add(path); n != nil && w.search.inside[n] == nil {
-		w.search.inside[n] = &field
+	m := w.mark
+	if field.unmatched || !slices.ContainsFunc(field.rules, (*Rule).remembers) {
+		m &^= recordedMark
+	}
+	if n := w.search.tree.AddUnwanted(path); n != nil && m != 0 {
+		w.search.mark(n, m)
+		w.search.inside[n] = cmp.Or(w.search.inside[n], &field)
 	}
 }
 
 // unmatched returns why the list elements that a field is in cannot be matched one to one between live and incoming, empty if they can.
 // The API server allows several elements with the same key in some lists. Inside an atomic field, an index names an element if both
 // lists have the same length, and no other element of live can have the same counterpart in incoming.
-func (s *search) unmatched(n *fieldtree.Node, isChanged bool) string {
+func (s *Search) unmatched(n *fieldtree.Node, isChanged bool) string {
 	in := s.inside[n]
 	if in != nil && in.unmatched {
 		return notUnique
@@ -174,7 +183,7 @@ func (s *search) unmatched(n *fieldtree.Node, isChanged bool) string {
 
 // counterparts returns the elements of live by those of incoming that have the same name, nil for one with several: rules can name
 // elements by different fields.
-func (s *search) counterparts() map[*jsontree.Node]*jsontree.Node {
+func (s *Search) counterparts() map[*jsontree.Node]*jsontree.Node {
 	if s.matched != nil {
 		return s.matched
 	}

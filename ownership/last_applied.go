@@ -16,21 +16,16 @@ import (
 // ErrLastApplied is returned for a last-applied annotation that is not a valid JSON object.
 var ErrLastApplied = errors.New("annotation " + LastAppliedAnnotation + " cannot be read")
 
-// LastApplied returns the value of LastAppliedAnnotation; ok is false if the object does not have it.
-func (o Object) LastApplied() (text string, ok bool) {
-	return o.annotation(LastAppliedAnnotation).String()
-}
-
 // LastAppliedManifest returns the last-applied configuration, nil if the object has none. The error is ErrLastApplied.
 func (o Object) LastAppliedManifest() (*jsontree.Node, error) {
-	if o.annotation(LastAppliedAnnotation) == nil {
+	if o.Annotation(LastAppliedAnnotation) == nil {
 		return nil, nil //nolint:nilnil // a nil Node is a missing value
 	}
 	return o.lastApplied()
 }
 
 func (o Object) readLastApplied() (*jsontree.Node, error) {
-	text, ok := o.annotation(LastAppliedAnnotation).Bytes()
+	text, ok := o.Annotation(LastAppliedAnnotation).Bytes()
 	if !ok {
 		return nil, fmt.Errorf("%w: not a string", ErrLastApplied)
 	}
@@ -46,7 +41,7 @@ func (o Object) readLastApplied() (*jsontree.Node, error) {
 
 // sameLastApplied reports whether two objects have the same LastAppliedAnnotation, or both have none.
 func sameLastApplied(a, b Object) bool {
-	return bytes.Equal(a.annotation(LastAppliedAnnotation).Text(), b.annotation(LastAppliedAnnotation).Text())
+	return bytes.Equal(a.Annotation(LastAppliedAnnotation).Text(), b.Annotation(LastAppliedAnnotation).Text())
 }
 
 // Sharing returns the object with the last-applied configuration of another one if both have the same, so that it is read once.

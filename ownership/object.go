@@ -75,17 +75,8 @@ func (o Object) ModeLabel() (text string, ok bool) {
 	return o.root.At("metadata", "labels", optin.Label).String()
 }
 
-// ModeAnnotation returns the value of optin.Annotation; ok is false if the object does not have it.
-func (o Object) ModeAnnotation() (text string, ok bool) {
-	return o.annotation(optin.Annotation).String()
-}
-
-// ControllerFields returns the value of ControllerFieldsAnnotation; ok is false if the object does not have it.
-func (o Object) ControllerFields() (fields string, ok bool) {
-	return o.annotation(ControllerFieldsAnnotation).String()
-}
-
-func (o Object) annotation(name string) *jsontree.Node {
+// Annotation returns the value of an annotation, nil if the object does not have it.
+func (o Object) Annotation(name string) *jsontree.Node {
 	return o.root.At("metadata", "annotations", name)
 }
 

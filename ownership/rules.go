@@ -35,7 +35,7 @@ func (r Rules) For(kind schema.GroupKind, namespace string, o Object) (of Object
 			of.rules = append(of.rules, rule)
 		}
 	}
-	text, _ := o.ControllerFields()
+	text, _ := o.Annotation(ControllerFieldsAnnotation).String()
 	fields, unread := ParseControllerFields(text)
 	if len(fields) > 0 {
 		of.rules = append(of.rules, &Rule{Name: ControllerFieldsAnnotation, Fields: fields, order: math.MaxInt})

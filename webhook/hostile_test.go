@@ -1,6 +1,8 @@
 package webhook_test
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -284,6 +286,26 @@ var hostilities = map[string]func(*hostile) bool{
 			".spec.http[name=*].w", ".spec.http[to.host=*,to.port=*].w", ".spec.http[name=*].to", ".spec.http[*].w", ".spec.http[0]", ".spec.http[*][*].w",
 			`.spec.http[name="a"].w`, ".spec.http[name=*]", ".spec.http.w", ".spec.http.*", ".spec.http[w=*].name", ".spec.http")
 	},
+	// A field of a rule with a record of what the manifests have set.
+	"a rule compares the manifest with its record": func(x *hostile) bool {
+		before, after := unmarshalOrNil(lastAppliedIn(x.was)), unmarshalOrNil(lastAppliedIn(x.is))
+		if x.manager != csa || before == nil || after == nil || lastAppliedIn(x.was) == lastAppliedIn(x.is) {
+			return false
+		}
+		field, value := pathOf("spec", "minReadySeconds"), func() int { return x.random.IntN(3) }
+		set := value()
+		document.Set(x.was, field, value())
+		document.Set(x.is, field, set)
+		document.Set(before, field, value())
+		document.Set(after, field, set)
+		document.Set(x.was, pathOf("metadata", "annotations", lastApplied), encode(before))
+		document.Set(x.is, pathOf("metadata", "annotations", lastApplied), encode(after))
+		x.set(encode(map[string]any{field.String(): map[string]any{x.manager: hashOf(field, value())}}), "metadata", "annotations", ownership.AppliedAnnotation)
+		x.entry("my-operator", "Update", `{"f:spec":{"f:minReadySeconds":{}}}`, "")
+		return x.rule(ownership.Rule{
+			Writers: pick(x.random, [][]string{nil, {"my-operator"}, {ownership.AnyWriter}}), Edit: ownership.EditApply,
+		}, 1, field.String())
+	},
 	"other fields panic": func(x *hostile) bool {
 		if x.owner == byRule {
 			return false // a rule about the scale field may be lost with the others
@@ -413,6 +435,12 @@ func (x *hostile) rule(rule ownership.Rule, most int, texts ...string) bool {
 
 // brokenSelector is a selector that panics.
 type brokenSelector struct{ labels.Selector }
+
+// hashOf returns the hash of a value in ownership.AppliedAnnotation.
+func hashOf(field fieldpath.Path, value int) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d", field, value))
+	return base64.RawURLEncoding.EncodeToString(sum[:9])
+}
 
 // ofContainer returns the managed fields of a container.
 func ofContainer(fields string) string {

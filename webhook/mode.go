@@ -53,7 +53,7 @@ func (h *Handler) declaredMode(w ownership.Write) (m optin.Mode, notes []string)
 	default:
 		notes = append(notes, warningOf(optin.Label+" ", text, " is unknown and counts as warn; write enforce, warn or off"))
 	}
-	if _, leftover := w.Incoming.ModeAnnotation(); leftover && m != optin.Off {
+	if _, leftover := w.Incoming.Annotation(optin.Annotation).String(); leftover && m != optin.Off {
 		notes = append(notes, warningOf("annotation "+optin.Annotation+
 			" has no effect on objects; set the label of that name instead", "", ""))
 	}

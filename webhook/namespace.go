@@ -19,7 +19,7 @@ import (
 // labelNamespace returns the operations that make optin.Label follow the annotation, and a note if the writer meant to
 // write the label.
 func labelNamespace(w ownership.Write) (out outcome, err error) {
-	annotation, annotated := w.Incoming.ModeAnnotation()
+	annotation, annotated := w.Incoming.Annotation(optin.Annotation).String()
 	want, labeled := optin.NamespaceLabel(annotation, annotated)
 	got, has := w.Incoming.ModeLabel()
 	if has == labeled && got == want {

@@ -109,7 +109,7 @@ type auditor struct {
 func (a *auditor) audit(s source.Subject) {
 	r := a.report
 	r.Objects++
-	if _, annotated := s.Object.ModeAnnotation(); annotated && s.Namespace != "" {
+	if _, annotated := s.Object.Annotation(optin.Annotation).String(); annotated && s.Namespace != "" {
 		r.Notes = append(r.Notes, noteOf(Annotated, s))
 	}
 	entries, err := s.Object.Entries()
@@ -124,7 +124,7 @@ func (a *auditor) audit(s source.Subject) {
 	case err == nil:
 		a.replicas(e)
 		a.changed(e)
-		_, has := s.Object.ControllerFields()
+		_, has := s.Object.Annotation(ownership.ControllerFieldsAnnotation).String()
 		if !has && e.Record.LastApplied.At("metadata", "annotations", ownership.ControllerFieldsAnnotation) != nil {
 			r.Notes = append(r.Notes, noteOf(RulesUndone, s))
 		}

@@ -87,7 +87,7 @@ func (t *trial) patch(sent *unstructured.Unstructured) (text []byte, kind types.
 	if err != nil || t.options.ServerSide {
 		return manifest, types.ApplyPatchType, err
 	}
-	base, _ := t.application.Subject.Object.LastApplied()
+	base, _ := t.application.Subject.Object.Annotation(ownership.LastAppliedAnnotation).String()
 	text, kind, err = t.application.Subject.ApplyPatch([]byte(base), manifest, t.application.Subject.Object.Text())
 	if err == nil && string(text) != "{}" && lastApplied(sent) == base {
 		setLastApplied(sent, base+mark)

@@ -79,7 +79,7 @@ func Of(s source.Subject, fields []string, now time.Time) (Plan, []error) {
 		return p, refusals
 	}
 	p.Paths = outermost(p.Paths)
-	text, _ := s.Object.LastApplied()
+	text, _ := s.Object.Annotation(ownership.LastAppliedAnnotation).String()
 	p.annotation, p.applied = p.without(text, p.Paths...), p.without(p.serverSide(), p.Paths...)
 	if err := p.releaseEntries(now); err != nil {
 		return p, []error{err}

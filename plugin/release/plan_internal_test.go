@@ -185,7 +185,7 @@ func TestPlan(t *testing.T) {
 				t.Errorf("delete %s, want %s", got, c.delete)
 			}
 			after := afterwards(t, s, p)
-			lastApplied, _ := after.Object.LastApplied()
+			lastApplied, _ := after.Object.Annotation(ownership.LastAppliedAnnotation).String()
 			if got := lastAppliedBody(t, lastApplied); got != c.left {
 				t.Errorf("last-applied: %s, want %s", got, c.left)
 			}

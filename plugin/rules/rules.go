@@ -142,7 +142,7 @@ func (r Report) add(s source.Subject, applied bool) error {
 	for _, rule := range s.Context.Managers.Rules() {
 		r.named(rule.Name).Objects++
 	}
-	_, recorded := s.Object.LastApplied()
+	_, recorded := s.Object.Annotation(ownership.LastAppliedAnnotation).String()
 	entries, _ := s.Object.Entries() // Fields has read them
 	unrecorded := !recorded && slices.ContainsFunc(entries, s.Context.Managers.IsApplier)
 	for i := range fields {

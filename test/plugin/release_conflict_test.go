@@ -92,7 +92,7 @@ func TestReleaseRetriesOnConflict(t *testing.T) {
 			if at := live.Value(annotation("example.com/at")); string(at) != fmt.Sprintf(`"%d"`, min(changed.times, 5)) {
 				t.Errorf("the concurrent change is %s", at)
 			}
-			if text, _ := live.LastApplied(); strings.Contains(text, "size") != (changed.times > 5) {
+			if text, _ := live.Annotation(ownership.LastAppliedAnnotation).String(); strings.Contains(text, "size") != (changed.times > 5) {
 				t.Errorf("last-applied: %s", text)
 			}
 		})

@@ -147,7 +147,7 @@ func TestReleaseIsIndependentOfTheWebhook(t *testing.T) {
 		resources.play(t, yard, manifest, []string{applied, cpuPatch, "scale deployment web --replicas=7"})
 		said := handoff(t, cluster.controlPlane.Kubeconfig, "release deployment/web .spec.replicas "+annotated+" "+resources.field+" -n "+yard)
 		live := resources.live(t, yard)
-		lastApplied, _ := live.LastApplied()
+		lastApplied, _ := live.Annotation(ownership.LastAppliedAnnotation).String()
 		results[mode] = strings.Split(strings.ReplaceAll(said+lastApplied, yard, "YARD"), "\n")
 		for _, field := range []string{".spec.replicas", annotated, resources.field} {
 			results[mode] = append(results[mode], field+" is managed by "+managersOf(t, live, field))

@@ -1,0 +1,219 @@
+package ownership
+
+import (
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/apitypes"
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
+	"github.com/ownership-handoff/handoff/internal/fieldtree"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
+)
+
+// Search is what is known about the fields of an applier's write, other than the scale field: those that it may lose (Contested), those
+// that it removes (Removed), and those whose value is recorded (AppliedValues). All are in one tree, so that each text is read once.
+type Search struct {
+	write   Write
+	applied appliedValues
+
+	tree  *fieldtree.Tree
+	marks []mark // by Node.ID
+	// atomic are the fields of which rules name a part that managedFields do not contain, with the marks of these parts, and inside are
+	// the parts.
+	atomic map[*fieldtree.Node]mark
+	inside map[*fieldtree.Node]*insideField
+	// matched is that of counterparts, nil before its first call.
+	matched map[*jsontree.Node]*jsontree.Node
+	// aliases are the other paths by which a manifest can set a field.
+	aliases map[*fieldtree.Node]*fieldtree.Node
+	// elsewhere are the first writers of rules that have an entry in another API version.
+	elsewhere map[*Rule]Entry
+	// losers are the first managers that lose a field in the write.
+	losers map[*fieldtree.Node]string
+
+	inLive, inIncoming, inManifest, inBase fieldtree.Places
+	managers                               [][]int // the indexes of the live entries that contain a field, by Node.ID
+}
+
+// mark is what a field of the tree is there for; a field can have several.
+type mark uint8
+
+const (
+	contestedMark mark = 1 << iota // of Contested or Removed
+	recordedMark                   // in AppliedAnnotation
+	lostMark                       // by an entry
+	unitMark                       // of UnitOf
+	parentMark                     // an entry contains others under the field
+)
+
+// Search finds the fields of an applier's write. The time is linear in the size of the objects. If the meter ends the work, the result is
+// not valid. The error is ErrManagedFields.
+func (w Write) Search() (*Search, error) {
+	s := &Search{
+		write: w, applied: w.appliedValues(), tree: &fieldtree.Tree{}, atomic: map[*fieldtree.Node]mark{},
+		inside: map[*fieldtree.Node]*insideField{}, aliases: map[*fieldtree.Node]*fieldtree.Node{}, elsewhere: map[*Rule]Entry{},
+		losers: map[*fieldtree.Node]string{},
+	}
+	for _, add := range []func() error{s.addRuled, s.addUnits, s.addRecorded, s.addLost} {
+		if err := add(); err != nil {
+			return nil, err
+		}
+	}
+	s.addInside()
+	s.readValues()
+	s.readManagers()
+	return s, nil
+}
+
+// mark adds marks to a field, if it is not nil: its path can be too long.
+func (s *Search) mark(n *fieldtree.Node, m mark) {
+	if n != nil {
+		s.marks = append(s.marks, make([]mark, max(0, n.ID+1-len(s.marks)))...)
+		s.marks[n.ID] |= m
+	}
+}
+
+// is reports whether a field has one of the marks.
+func (s *Search) is(n *fieldtree.Node, m mark) bool {
+	return n.ID < len(s.marks) && s.marks[n.ID]&m != 0
+}
+
+// addMatching marks the fields of an entry that rules match, and those into which they lead.
+func (s *Search) addMatching(e Entry, rules ruleMatcher, m mark) error {
+	leaf, above := func(n *fieldtree.Node) { s.mark(n, m) }, func(n *fieldtree.Node) { s.atomic[n] |= m }
+	return unreadable(e, fieldtree.AddMatching(s.tree, e.Fields, rules.Start, rules.Step, leaf, above))
+}
+
+// unreadable returns the error about the field set of an entry, nil if err is nil.
+func unreadable(e Entry, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: the field set of %s: %w", ErrManagedFields, e.Manager, err)
+}
+
+// addRuled adds the fields that the rules match and that one of their writers has written. Under a rule for any writer, a value that only
+// appliers manage can be another writer's as well: some tools rename the managers of others.
+//
+// A writer can have written a field through another API version, at a path that this version does not have. Therefore, once a
+// writer has an entry in another version, the fields that the rule names without wildcards are added as well.
+func (s *Search) addRuled() error {
+	rules := s.write.Managers.rules
+	for _, e := range s.write.LiveEntries {
+		writes := func(rule *Rule) bool { return s.write.Managers.writes(rule, e) }
+		canWrite := rules.matcher(s.write.Meter, func(rule *Rule) bool { return rule.AnyWriter() || writes(rule) })
+		if err := s.addMatching(e, canWrite, contestedMark); err != nil {
+			return err
+		}
+		for _, rule := range rules.rules {
+			if _, found := s.elsewhere[rule]; !found && e.Subresource != "status" && s.write.InOtherVersion(e) && writes(rule) {
+				s.elsewhere[rule] = e
+			}
+		}
+	}
+	for _, rule := range rules.rules {
+		for _, pattern := range rule.Fields {
+			path, isPath := pattern.Path()
+			if _, found := s.elsewhere[rule]; found && isPath {
+				s.mark(s.tree.AddUnwanted(path), contestedMark)
+			}
+		}
+	}
+	return nil
+}
+
+// addUnits adds the units that a manager other than a client-side applier has written, if the manifest drops fields. What rules
+// assign to a controller is not one.
+func (s *Search) addUnits() error {
+	w := s.write
+	if m := w.Manifests; m.base == nil || m.sameText() && !w.DryRun { // kubectl diff does not send its manifest
+		return nil
+	}
+	patterns := ruleMatcher{Start: []*ruleTree{unitTree}, Meter: w.Meter}
+	for _, e := range w.LiveEntries {
+		if e.Subresource != "" || s.isClientSide(e) {
+			continue
+		}
+		addUnit := func(n *fieldtree.Node) {
+			path := n.Path()
+			unit, _, isUnit := UnitOf(w.Kind.GroupKind(), path)
+			if !isUnit || !s.isInPodTemplate(unit) || s.assigns(path, e) {
+				return
+			}
+			for n.Depth() > len(unit) {
+				n = n.Parent()
+			}
+			s.mark(n, contestedMark|unitMark)
+		}
+		if err := unreadable(e, fieldtree.AddMatching(s.tree, e.Fields, patterns.Start, patterns.Step, addUnit, nil)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// assigns reports whether a rule assigns a field to the manager of an entry.
+func (s *Search) assigns(path fieldpath.Path, e Entry) bool {
+	managers := s.write.Managers
+	return slices.ContainsFunc(managers.rules.covering(path, s.write.Meter), func(r *Rule) bool { return managers.writes(r, e) })
+}
+
+// isClientSide reports whether an entry is that of a client-side applier, which records its manifest elsewhere.
+func (s *Search) isClientSide(e Entry) bool {
+	return e.Operation == managedfields.OperationUpdate && s.write.Managers.IsApplier(e)
+}
+
+// isInPodTemplate reports whether a unit that is nested under a template is one of a pod template: other kinds have templates, too.
+func (s *Search) isInPodTemplate(unit fieldpath.Path) bool {
+	at := slices.IndexFunc(unit, func(e fieldpath.PathElement) bool { return fieldpattern.IsNamed(e, "template") })
+	if at < 0 {
+		return true
+	}
+	containers := slices.Concat(unit[:at+1], fieldpath.MakePathOrDie("spec", "containers"))
+	return len(s.write.Live.Value(containers)) > 0
+}
+
+// readValues finds the values of the fields, and those of their aliases.
+func (s *Search) readValues() {
+	w := s.write
+	for _, n := range slices.Clone(s.tree.Nodes()) {
+		if !s.is(n, contestedMark|recordedMark|lostMark) {
+			continue
+		}
+		if alias := s.tree.AddUnwanted(apitypes.AliasOf(w.Kind.GroupKind(), n.Path())); alias != nil {
+			s.aliases[n] = alias
+		}
+	}
+	s.inLive, s.inIncoming = s.tree.Find(w.Live.root), s.tree.Find(w.Incoming.root)
+	s.inManifest, s.inBase = s.tree.Find(w.Manifests.manifest), s.tree.Find(w.Manifests.base)
+}
+
+// readManagers reads which live entries contain the fields.
+func (s *Search) readManagers() {
+	s.managers = make([][]int, s.tree.Len())
+	for i, e := range s.write.LiveEntries {
+		s.tree.Managed(e.Fields, func(n *fieldtree.Node, subset *jsontree.Node) {
+			if s.is(n, contestedMark|recordedMark) || s.atomic[n] != 0 {
+				s.managers[n.ID] = append(s.managers[n.ID], i)
+				if !fieldtree.IsLeaf(subset) {
+					s.mark(n, parentMark)
+				}
+			}
+		})
+	}
+	for n, in := range s.inside {
+		s.managers[n.ID] = s.managers[in.atomic.ID]
+	}
+}
+
+// entriesOf returns the live entries that contain a field.
+func (s *Search) entriesOf(n *fieldtree.Node) []Entry {
+	var entries []Entry
+	for _, i := range s.managers[n.ID] {
+		entries = append(entries, s.write.LiveEntries[i])
+	}
+	return entries
+}
