@@ -66,14 +66,13 @@ func (s *Search) Contested() iter.Seq[ContestedField] {
 // goes reports whether a field goes with what it is in: a list element that the manifest removes, or the parent of a unit, unless that is
 // a map of strings.
 func (s *Search) goes(n *fieldtree.Node, c ContestedField) bool {
-	if c.Unmatched != "" || s.goneElement(n) != n || !n.IsField() && s.inIncoming.Of(n) == nil {
-		return c.Unmatched == ""
-	}
-	parent := n.Parent()
+	element, parent := s.goneElement(n), n.Parent()
+	isGone := element != n || !element.IsField() && s.inIncoming.Of(element) == nil
 	if _, inMap, _ := UnitOf(s.write.Kind.GroupKind(), c.Path); inMap {
 		parent = parent.Parent()
 	}
-	return c.Unit && parent != nil && (s.inIncoming.Of(parent) == nil || s.inIncoming.Of(parent).IsNull())
+	lacksParent := parent != nil && (s.inIncoming.Of(parent) == nil || s.inIncoming.Of(parent).IsNull())
+	return c.Unmatched == "" && (isGone || c.Unit && lacksParent)
 }
 
 // isKey reports whether a managed field identifies a list element, and so is not a value to keep.

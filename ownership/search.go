@@ -42,11 +42,11 @@ type Search struct {
 type mark uint8
 
 const (
-	contestedMark mark = 1 << iota // of Contested or Removed
-	recordedMark                   // in AppliedAnnotation
-	lostMark                       // by an entry
-	unitMark                       // of UnitOf
-	parentMark                     // an entry contains others under the field
+	contestedMark mark = 1 << iota
+	recordedMark       // in AppliedAnnotation
+	lostMark           // by an entry
+	unitMark           // of UnitOf
+	parentMark         // an entry contains others under the field
 )
 
 // Search finds the fields of an applier's write. The time is linear in the size of the objects. If the meter ends the work, the result is
