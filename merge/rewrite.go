@@ -159,10 +159,9 @@ func (k *keeper) group() {
 // topOf returns the node to restore for a kept field: the outermost kept field that contains it, or the outermost parent that is
 // missing or null. It returns a reason if the manifest wins.
 func (k *keeper) topOf(f *decidedField) (top *fieldtree.Node, reason string) {
-	kept := f.node
-	for p := kept; p != nil; p = p.Parent() {
+	for p := f.node; p != nil; p = p.Parent() {
 		if p.Wanted {
-			kept, top = p, p
+			top = p
 		}
 		if value := k.incoming.Of(p); value == nil || value.IsNull() {
 			top = p

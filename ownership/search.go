@@ -211,9 +211,9 @@ func (s *Search) readManagers() {
 
 // entriesOf returns the live entries that contain a field.
 func (s *Search) entriesOf(n *fieldtree.Node) []Entry {
-	var entries []Entry
-	for _, i := range s.managers[n.ID] {
-		entries = append(entries, s.write.LiveEntries[i])
+	entries := make([]Entry, len(s.managers[n.ID]))
+	for i, at := range s.managers[n.ID] {
+		entries[i] = s.write.LiveEntries[at]
 	}
 	return entries
 }
