@@ -72,11 +72,9 @@ func TestRewriteRestoresMissingParents(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := ""
-			for _, change := range rewritten.Changes {
-				if got = kept; change.Decision.Verdict == merge.ManifestWins {
-					got = manifestWins
-				}
+			got := kept
+			if len(rewritten.Changes) == 1 && rewritten.Changes[0].Decision.Verdict == merge.ManifestWins {
+				got = manifestWins
 			}
 			if got != c.want {
 				t.Errorf("want %s, got %s", c.want, got)

@@ -286,14 +286,12 @@ var hostilities = map[string]func(*hostile) bool{
 			".spec.http[name=*].w", ".spec.http[to.host=*,to.port=*].w", ".spec.http[name=*].to", ".spec.http[*].w", ".spec.http[0]", ".spec.http[*][*].w",
 			`.spec.http[name="a"].w`, ".spec.http[name=*]", ".spec.http.w", ".spec.http.*", ".spec.http[w=*].name", ".spec.http")
 	},
-	// A field of a rule with a record of what the manifests have set.
 	"a rule compares the manifest with its record": func(x *hostile) bool {
 		before, after := unmarshalOrNil(lastAppliedIn(x.was)), unmarshalOrNil(lastAppliedIn(x.is))
 		if x.manager != csa || before == nil || after == nil || lastAppliedIn(x.was) == lastAppliedIn(x.is) {
 			return false
 		}
-		field, value := pathOf("spec", "minReadySeconds"), func() int { return x.random.IntN(3) }
-		set := value()
+		field, value, set := pathOf("spec", "minReadySeconds"), func() int { return x.random.IntN(3) }, x.random.IntN(3)
 		document.Set(x.was, field, value())
 		document.Set(x.is, field, set)
 		document.Set(before, field, value())
@@ -302,9 +300,8 @@ var hostilities = map[string]func(*hostile) bool{
 		document.Set(x.is, pathOf("metadata", "annotations", lastApplied), encode(after))
 		x.set(encode(map[string]any{field.String(): map[string]any{x.manager: hashOf(field, value())}}), "metadata", "annotations", ownership.AppliedAnnotation)
 		x.entry("my-operator", "Update", `{"f:spec":{"f:minReadySeconds":{}}}`, "")
-		return x.rule(ownership.Rule{
-			Writers: pick(x.random, [][]string{nil, {"my-operator"}, {ownership.AnyWriter}}), Edit: ownership.EditApply,
-		}, 1, field.String())
+		writers := pick(x.random, [][]string{nil, {"my-operator"}, {ownership.AnyWriter}})
+		return x.rule(ownership.Rule{Writers: writers, Edit: ownership.EditApply}, 1, field.String())
 	},
 	"other fields panic": func(x *hostile) bool {
 		if x.owner == byRule {

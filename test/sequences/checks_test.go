@@ -138,8 +138,8 @@ func (o *observation) same(report func(check, at, format string, args ...any)) {
 // isTakeover reports whether a server-side apply changes nothing but last-applied and managedFields, and is not modified (docs/limits.md).
 func (o *observation) isTakeover() bool {
 	without, made := compare(o.before, o.twin), compare(o.opted, o.twin)
-	isRecord := func(p string) bool { return within(p, annotation) }
-	return o.step.verb == serverApply && len(without.entries) > 0 && !slices.ContainsFunc(without.values, func(p string) bool { return !isRecord(p) }) &&
+	isValue := func(p string) bool { return !within(p, annotation) }
+	return o.step.verb == serverApply && len(without.entries) > 0 && !slices.ContainsFunc(without.values, isValue) &&
 		len(made.values)+len(made.entries)+len(made.base) == 0
 }
 
