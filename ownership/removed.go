@@ -11,7 +11,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/managedfields"
 )
 
-// addLost marks the fields that another manager's entry has in live and lacks in incoming. A server-side apply removes nothing that others
+// addLost adds the fields that another manager's entry has in live and lacks in incoming. A server-side apply removes nothing that others
 // manage.
 func (s *Search) addLost() error {
 	w := s.write
@@ -27,10 +27,7 @@ func (s *Search) addLost() error {
 			next = incoming.Member(key)
 			return next, next == nil, true
 		}
-		add := func(n *fieldtree.Node) {
-			s.mark(n, lostMark)
-			s.losers[n] = cmp.Or(s.losers[n], e.Manager)
-		}
+		add := func(n *fieldtree.Node) { s.losers[n] = cmp.Or(s.losers[n], e.Manager) }
 		if err := unreadable(e, fieldtree.AddMatching(s.tree, e.Fields, pair.Incoming.Fields, lacks, add, nil)); err != nil {
 			return err
 		}

@@ -44,7 +44,6 @@ type mark uint8
 const (
 	contestedMark mark = 1 << iota
 	recordedMark       // in AppliedAnnotation
-	lostMark           // by an entry
 	unitMark           // of UnitOf
 	parentMark         // an entry contains others under the field
 )
@@ -180,7 +179,7 @@ func (s *Search) isInPodTemplate(unit fieldpath.Path) bool {
 func (s *Search) readValues() {
 	w := s.write
 	for _, n := range slices.Clone(s.tree.Nodes()) {
-		if !s.is(n, contestedMark|recordedMark|lostMark) {
+		if _, isLost := s.losers[n]; !isLost && !s.is(n, contestedMark|recordedMark) {
 			continue
 		}
 		if alias := s.tree.AddUnwanted(apitypes.AliasOf(w.Kind.GroupKind(), n.Path())); alias != nil {
