@@ -189,7 +189,7 @@ func (p *parts) member(name string) *Node {
 	if p.lookups == nil {
 		p.lookups = newNames(p.list)
 	}
-	i, found := slices.BinarySearchFunc(p.lookups.byName, name, func(n *Node, name string) int { return strings.Compare(string(n.quoted()), name) })
+	i, found := slices.BinarySearchFunc(p.lookups.byName, []byte(name), func(n *Node, name []byte) int { return bytes.Compare(n.quoted(), name) })
 	if found {
 		return p.lookups.byName[i]
 	}

@@ -32,9 +32,6 @@ func (n *Node) list() []Node {
 	p := &parts{of: n.doc(), parent: n}
 	n.inside = p
 	for i < len(text)-1 {
-		if listed := len(p.list); listed == cap(p.list) { // twice as many, or as many as there are if the others have the same size
-			p.list = slices.Grow(p.list, min(fewParts+listed, 1+listed*(len(text)-i)/(i-int(n.start))))
-		}
 		part := Node{in: p, index: uint32(len(p.list))} //nolint:gosec // at most maxText
 		if kind == '{' {
 			end := skipString(text, i)
@@ -43,6 +40,10 @@ func (n *Node) list() []Node {
 		}
 		end := skip(text, i)
 		part.start, part.end = uint32(i), uint32(end) //nolint:gosec // at most maxText
+		// Twice as many, or as many as there are if the others have the same size.
+		if listed := len(p.list); listed == cap(p.list) {
+			p.list = slices.Grow(p.list, min(fewParts+listed, 1+(listed+1)*(len(text)-end)/(end-int(n.start))))
+		}
 		p.list = append(p.list, part)
 		if i = space(text, end); i < len(text) && text[i] == ',' {
 			i = space(text, i+1)
