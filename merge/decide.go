@@ -2,13 +2,13 @@ package merge
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
 	"strconv"
 
+	"github.com/go-json-experiment/json"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -27,20 +27,6 @@ var (
 	// ErrPanic is returned if the decisions on fields other than the scale field have panicked.
 	ErrPanic = errors.New("panic")
 )
-
-// Outcome is the result of the decisions on a write. The zero Outcome does not modify the write.
-type Outcome struct {
-	// Changes are the fields that do not get the value that the writer sent, and the fields to warn the writer about.
-	Changes []*Change
-	// Operations are a JSON patch (RFC 6902) on the incoming object.
-	Operations []Operation
-	// InvalidPaths is the error about the paths in annotation ownership.ControllerFieldsAnnotation that do not parse and are
-	// ignored; nil if all parse.
-	InvalidPaths error
-	// Skipped is the error because of which only the scale field was decided; nil if all fields were. It is ErrBudget, ErrPanic,
-	// ErrNotRestored, ownership.ErrManagedFields or ownership.ErrLastApplied.
-	Skipped error
-}
 
 // Cluster looks up other objects that a decision depends on.
 type Cluster interface {
@@ -74,32 +60,29 @@ func (d Decider) Decide(w ownership.Write) (Outcome, error) {
 	if creates && w.Scaler.Name == "" && !d.Rules.Remember() {
 		return Outcome{}, nil
 	}
-	var invalid error
-	w.Managers, invalid = d.managersFor(w)
+	var ignored Outcome
+	w.Managers, ignored.InvalidPaths, ignored.Skipped = d.managersFor(w)
 	err := w.Read()
 	if err != nil || w.Sender.Writer == ownership.OtherWriter || creates && w.Sender.Writer != ownership.Applier {
-		return Outcome{InvalidPaths: invalid}, err // row 10, or row 9 without a live object
+		return ignored, err // row 10, or row 9 without a live object
 	}
 	w.Autoscaler = autoscalerOf(w)
 	scaled, err := decideScale(w)
 	if err != nil || creates && len(scaled) == 0 && !d.Rules.Remember() {
-		return Outcome{InvalidPaths: invalid}, err
+		return ignored, err
 	}
 	out, err := decideFields(w, scaled, meter)
 	if skipped := err; skipped != nil { // carry out the decision on the scale field only
 		out, err = carryOut(w, scaled)
 		out.Skipped = skipped
 	}
-	if errors.Is(invalid, ErrPanic) { // all rules are ignored
-		out.Skipped, invalid = invalid, nil
-	}
-	out.InvalidPaths, out.Skipped = invalid, cmp.Or(out.Skipped, w.Manifests.Unread)
+	out.InvalidPaths, out.Skipped = ignored.InvalidPaths, cmp.Or(ignored.Skipped, out.Skipped, w.Manifests.Unread)
 	return out, err
 }
 
-// managersFor returns the field managers for the object of a write, with its rules and its scale field. invalid is the error about the
-// rules that are ignored: paths of the object's annotation that do not parse, or all if reading them panics.
-func (d Decider) managersFor(w ownership.Write) (managers ownership.Managers, invalid error) {
+// managersFor returns the field managers for the object of a write, with its rules and its scale field. invalid is the error about paths
+// of the object's annotation that are ignored, because they do not parse, and skipped is ErrPanic if all rules are: reading them panics.
+func (d Decider) managersFor(w ownership.Write) (managers ownership.Managers, invalid, skipped error) {
 	scaleIn := func(apiVersion string) fieldpath.Path {
 		gv, err := schema.ParseGroupVersion(apiVersion)
 		if err != nil {
@@ -111,11 +94,11 @@ func (d Decider) managersFor(w ownership.Write) (managers ownership.Managers, in
 	all.Readable = w.Scaler.Readable
 	defer func() {
 		if p := recover(); p != nil {
-			managers, invalid = all.WithRules(ownership.ObjectRules{}, scaleIn, w.Live, w.Incoming), ErrPanic
+			managers, skipped = all.WithRules(ownership.ObjectRules{}, scaleIn, w.Live, w.Incoming), ErrPanic
 		}
 	}()
 	rules, invalid := d.Rules.For(w.Kind.GroupKind(), w.Namespace, w.Incoming)
-	return all.WithRules(rules, scaleIn, w.Live, w.Incoming), invalid
+	return all.WithRules(rules, scaleIn, w.Live, w.Incoming), invalid, nil
 }
 
 // autoscalerOf returns the name of the autoscaler of the object of a write, empty if there is none. A node group has a scaler without a
@@ -173,7 +156,8 @@ func scaleChange(w ownership.Write) (c Change, ok bool) {
 func startOf(w ownership.Write) (c Change, ok bool) {
 	incoming := w.Incoming.Value(w.Scale)
 	now, _ := replicas(incoming)
-	return Change{Starts: true, Writer: w.Sender.Writer, Field: ownership.ContestedField{
+	isUnrecorded := now == 1 && !w.Manifests.Recorded && !w.Sender.ServerSide()
+	return Change{Starts: true, Unrecorded: isUnrecorded, Writer: w.Sender.Writer, Field: ownership.ContestedField{
 		Path: w.Scale, Scale: true, Live: strconv.AppendInt(nil, w.Scaler.Desired, 10), Incoming: incoming,
 		Owner:    ownership.FieldOwner{Kind: ownership.Autoscaler, By: w.Scaler.Name},
 		Declared: ownership.Declared{Manifest: w.Declared(w.Scale).Manifest},
@@ -209,10 +193,12 @@ func decideFields(w ownership.Write, scaled []*Change, meter ownership.Meter) (o
 		return out, err
 	}
 	recorded, isRecorded := recordApplied(search)
-	changes := slices.Clone(scaled)
+	changes := make([]*Change, 0, len(scaled))
+	for _, c := range scaled {
+		changes = append(changes, c.recorded(isRecorded))
+	}
 	for field := range search.Contested() {
-		field.Editable = field.Editable && isRecorded
-		if c := changeOf(field, w.Sender.Writer); c.Decision.Verdict == Keep {
+		if c := changeOf(field, w.Sender.Writer).recorded(isRecorded); c.Decision.Verdict == Keep {
 			changes = append(changes, c)
 		}
 	}
@@ -270,7 +256,7 @@ func takesOver(w ownership.Write) bool {
 	for pair := range managedfields.Pairs(w.LiveEntries, w.IncomingEntries) {
 		isOthers := pair.InLive && pair.Live.Subresource == "" && !pair.Live.Same(w.Sender.Entry)
 		if isOthers && pair.Changed() && w.Sender.ServerSide() {
-			return jsontree.EqualBut(w.Live.At(), w.Incoming.At(), generated(w)...)
+			return jsontree.EqualBut(w.Live.At(), w.Incoming.At(), records(w)...)
 		}
 	}
 	return false

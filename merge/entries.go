@@ -14,21 +14,6 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// parts are the parts of an object whose managedFields entries the rewrite sets.
-type parts struct {
-	// kept reports, by Node.ID, of which nodes each entry manages the same as in live: of kept fields, and of the parent of the scale
-	// field that is restored with it. gone are those that no entry manages afterwards: cleared fields and ownership.AppliedAnnotation.
-	kept, gone []bool
-	// scale is the node of the scale field, or of its restored parent; nil if it is not kept.
-	scale *fieldtree.Node
-	// shared are the atomic fields of which the write changes more than is kept, so that the sender manages them as well.
-	shared map[*fieldtree.Node]bool
-	// parents are the missing parents that come back with nothing but kept fields. Each entry contains them as in live.
-	parents *fieldpath.Set
-	// unmanaged reports whether a kept field is in no entry of live: it was written through another API version.
-	unmanaged bool
-}
-
 // findParts determines the parts. An object that the write creates has none: its creator manages the scale field until the autoscaler
 // writes it.
 func (k *keeper) findParts() {
@@ -37,7 +22,7 @@ func (k *keeper) findParts() {
 		return
 	}
 	for _, f := range k.fields {
-		if verdict := f.change.Decision.Verdict; verdict == Clear || verdict == Record && f.top != nil {
+		if verdict := f.change.Decision.Verdict; verdict == Clear || verdict == Record {
 			k.parts.gone[f.node.ID] = true
 		}
 	}

@@ -25,121 +25,53 @@ import (
 //   - removes it from the incoming object and from every managedFields entry (Clear)
 //   - does nothing (Warn)
 //
-// A field to keep can get the verdict ManifestWins instead. It is left out if the manifest has removed the list element or the object
-// that it is in, or if no field has to be restored.
+// A field to keep can get the verdict ManifestWins instead. It is left out if no field has to be restored. The path of a field has at most
+// jsontree.MaxDepth elements, and the incoming object has the list element that it is in.
 //
 // If the incoming object lacks parents of the scale field, the patch restores the outermost of them as it is in live: the API
 // server has accepted it like that. Missing parents of the fields of rules come back with these fields only, and of a unit only
 // the map that it is a key of. Fields inside an atomic field stay in the last-applied annotation: the manifest sets the rest.
 //
 // If the write changes nothing else, the result is the live object, byte for byte: the API server then stores nothing, and the
-// resourceVersion stays the same. The error is ownership.ErrManagedFields, ErrNotRestored, or that of a value that is not JSON.
+// resourceVersion stays the same. The error is ownership.ErrManagedFields or ErrNotRestored.
 func Rewrite(w ownership.Write, changes []*Change) (out Outcome, err error) {
 	k := newKeeper(w, changes)
-	k.group()
-	operations := k.clearedValues()
-	clearing := len(operations)
-	operations = k.restoreValues(operations)
-	restored := operations[clearing:]
+	k.plan()
+	cleared, restored := k.clearedValues(), k.restoredValues()
 	lastApplied, cut := k.lastApplied()
-	if cut {
-		pointer := w.Incoming.Annotation(ownership.LastAppliedAnnotation).PointerIn(w.Incoming.At())
-		operations = append(operations, Operation{Op: "replace", Path: pointer, Value: string(lastApplied)})
-	}
 	k.findParts()
 	entries, err := k.restoreEntries()
 	if err != nil {
 		return out, err
 	}
-	managedFields, err := k.managedFields(entries, lastApplied, clearing == 0)
+	managedFields, err := k.managedFields(entries, lastApplied, len(cleared) == 0)
 	if err != nil {
 		return out, err
 	}
-	operations = append(operations, managedFields...)
-	out.Operations = operations
+	out.Operations = slices.Concat(cleared, restored, cut, managedFields)
+	isIdle := len(out.Operations) == len(cleared)
 	for _, f := range k.fields {
-		isIdle := f.change.restores() && (f.top == nil || len(operations) == clearing)
-		if !isIdle && f.change.Decision.Verdict != Record {
+		if (!isIdle || !f.change.restores()) && f.change.Decision.Verdict != Record {
 			out.Changes = append(out.Changes, f.change)
 		}
 	}
 	return out, k.verify(restored, entries)
 }
 
-// keeper carries out the decisions on the fields of one write.
-type keeper struct {
-	write          ownership.Write
-	tree           *fieldtree.Tree
-	fields         []*decidedField // in the order of the changes
-	live, incoming fieldtree.Places
-	pieces         []*piece
-
-	sizes map[*fieldtree.Node]int // of the maps that get keys back
-	parts parts
-}
-
-// decidedField is a field with a decision.
-type decidedField struct {
-	change *Change
-	node   *fieldtree.Node // nil for a path that is too long
-	atomic *fieldtree.Node // the atomic field that contains it, nil if there is none
-	// top is that of the piece that restores it, nil if it is not restored: the manifest wins, or has removed what the field is in.
-	top *fieldtree.Node
-}
-
-// piece is a part of the object that one operation restores: a kept field, or the outermost missing parent of one or more
-// kept fields.
-type piece struct {
-	top    *fieldtree.Node
-	fields []*decidedField
-	// value is the value that it gets, as JSON.
-	value json.RawMessage
-	// whole reports whether it gets live's value, with everything in it, rather than the kept fields only.
-	whole bool
-}
-
-// inside returns the atomic field that contains the piece, nil if there is none.
-func (p *piece) inside() *fieldtree.Node {
-	atomic := p.fields[0].atomic
-	if atomic == nil || atomic.Depth() >= p.top.Depth() {
-		return nil
-	}
-	return atomic
-}
-
-func newKeeper(w ownership.Write, changes []*Change) *keeper {
-	k := &keeper{write: w, tree: &fieldtree.Tree{}, sizes: map[*fieldtree.Node]int{}}
-	for _, c := range changes {
-		f := &decidedField{change: c}
-		if c.restores() && c.Reason == "" {
-			f.node = k.tree.Add(c.Field.Path)
-		} else {
-			f.node = k.tree.AddUnwanted(c.Field.Path) // not kept, nor with it what is nested under it
+// plan decides whether the manifest wins over a field to restore, and groups the others into pieces.
+func (k *keeper) plan() {
+	for _, f := range k.fields {
+		if reason := k.manifestWins(f); reason != "" {
+			f.yield(reason)
 		}
-		f.atomic = k.tree.AddUnwanted(c.Field.Path[:c.Field.Atomic])
-		k.fields = append(k.fields, f)
 	}
-	k.live, k.incoming = k.tree.Find(w.Live.At()), k.tree.Find(w.Incoming.At())
-	return k
-}
-
-// group groups the fields to restore into pieces.
-func (k *keeper) group() {
 	byTop := make([]*piece, k.tree.Len()) // by Node.ID
 	for _, f := range k.fields {
 		if !f.change.restores() {
 			continue
 		}
-		reason := k.manifestWins(f)
-		if reason == "" {
-			f.top, reason = k.topOf(f)
-		}
-		if reason != "" {
-			wins := *f.change
-			wins.Decision.Verdict, wins.Decision.message, wins.Reason = ManifestWins, manifestWins, reason
-			f.change = &wins
-		}
-		if f.top == nil {
+		if f.top = k.topOf(f); f.top == nil {
+			f.yield("the manifest sets a value of another type")
 			continue
 		}
 		p := byTop[f.top.ID]
@@ -156,9 +88,16 @@ func (k *keeper) group() {
 	}
 }
 
+// yield lets the manifest win over a field to restore, so that no other field is restored with it.
+func (f *decidedField) yield(reason string) {
+	wins := *f.change
+	wins.Decision.Verdict, wins.Decision.message, wins.Reason = ManifestWins, manifestWins, reason
+	f.change, f.node.Wanted = &wins, false
+}
+
 // topOf returns the node to restore for a kept field: the outermost kept field that contains it, or the outermost parent that is
-// missing or null. It returns a reason if the manifest wins.
-func (k *keeper) topOf(f *decidedField) (top *fieldtree.Node, reason string) {
+// missing or null. It returns nil if the manifest gives its parent a value of another type.
+func (k *keeper) topOf(f *decidedField) (top *fieldtree.Node) {
 	for p := f.node; p != nil; p = p.Parent() {
 		if p.Wanted {
 			top = p
@@ -168,9 +107,9 @@ func (k *keeper) topOf(f *decidedField) (top *fieldtree.Node, reason string) {
 		}
 	}
 	if parent := top.Parent(); parent != nil && top.IsField() && !k.incoming.Of(parent).IsObject() {
-		return nil, "the manifest sets a value of another type"
+		return nil
 	}
-	return top, ""
+	return top
 }
 
 // valueOf returns the value that a piece gets.
@@ -208,10 +147,8 @@ func (k *keeper) clearedValues() (operations []Operation) {
 	return operations
 }
 
-// restoreValues appends one operation for each piece that has another value in the incoming object.
-func (k *keeper) restoreValues(operations []Operation) []Operation {
-	const others = 2 // for last-applied and managedFields
-	operations = slices.Grow(operations, len(k.pieces)+others)
+// restoredValues returns one operation for each piece that has another value in the incoming object.
+func (k *keeper) restoredValues() (operations []Operation) {
 	for _, p := range k.pieces {
 		op := "add"
 		if !p.top.IsField() { // before an element, add would insert another one
@@ -224,12 +161,12 @@ func (k *keeper) restoreValues(operations []Operation) []Operation {
 	return operations
 }
 
-// lastApplied returns the last-applied annotation without the kept fields, and whether that changes it. Metadata and its annotations
-// stay even if they become empty, as kubectl records them in every last-applied configuration.
-func (k *keeper) lastApplied() (text []byte, cut bool) {
+// lastApplied returns the last-applied annotation without the kept fields, and the operation that sets it, none if that changes nothing.
+// Metadata and its annotations stay even if they become empty, as kubectl records them in every last-applied configuration.
+func (k *keeper) lastApplied() (text []byte, operations []Operation) {
 	text = lastAppliedOf(k.write.Incoming)
 	if read, _ := k.write.Incoming.LastAppliedManifest(); read == nil {
-		return text, false
+		return text, nil
 	}
 	manifest := jsontree.Valid(text)
 	manifest.Limit(k.write.Meter)
@@ -237,16 +174,22 @@ func (k *keeper) lastApplied() (text []byte, cut bool) {
 	mayGo := func(parent fieldpath.Path) bool {
 		return parent[len(parent)-1].FieldName != nil && !fieldpattern.HasPrefix(annotations, parent)
 	}
+	isCut := false
 	for _, f := range k.fields {
 		if f.top == nil || f.change.Field.Unit || f.atomic != nil {
 			continue
 		}
 		path := f.change.Field.Path
 		for _, path := range []fieldpath.Path{path, apitypes.StringData(k.write.Kind.GroupKind(), path)} {
-			cut = manifest.Cut(path, mayGo) != nil || cut
+			isCut = manifest.Cut(path, mayGo) != nil || isCut
 		}
 	}
-	return manifest.Remaining(), cut
+	if !isCut {
+		return text, nil
+	}
+	text = manifest.Remaining()
+	pointer := k.write.Incoming.Annotation(ownership.LastAppliedAnnotation).PointerIn(k.write.Incoming.At())
+	return text, []Operation{{Op: "replace", Path: pointer, Value: string(text)}}
 }
 
 // lastAppliedOf returns the text of an object's last-applied annotation, nil if it has none.
@@ -275,17 +218,16 @@ func (k *keeper) managedFields(entries []ownership.Entry, lastApplied []byte, on
 
 // becomesLive reports whether the rewritten object equals the live object, except for the times and the order of the entries.
 func (k *keeper) becomesLive(entries []ownership.Entry, lastApplied []byte) bool {
-	annotation := ownership.LastAppliedPath()
-	differs := annotation // of a client-side applier, whose entry comes to contain it
-	if k.write.Sender.ServerSide() {
-		differs = nil
+	var differs fieldpath.Path
+	if !k.write.Sender.ServerSide() {
+		differs = ownership.LastAppliedPath() // the entry of a client-side applier comes to contain it
 	}
 	live, incoming := k.write.Live.Annotation(ownership.LastAppliedAnnotation), k.write.Incoming.Annotation(ownership.LastAppliedAnnotation)
 	isSame := (live == nil) == (incoming == nil) && bytes.Equal(lastApplied, lastAppliedOf(k.write.Live))
 	if !isSame || !managedfields.SameFieldsBut(entries, k.write.LiveEntries, differs) {
 		return false
 	}
-	ignored := generated(k.write)
+	ignored := records(k.write)
 	for _, p := range k.pieces {
 		if !bytes.Equal(p.value, k.live.Of(p.top).Text()) {
 			return false
@@ -295,8 +237,8 @@ func (k *keeper) becomesLive(entries []ownership.Entry, lastApplied []byte) bool
 	return jsontree.EqualBut(k.write.Live.At(), k.write.Incoming.At(), ignored...)
 }
 
-// generated returns the managedFields and the last-applied annotation of both objects.
-func generated(w ownership.Write) (found []*jsontree.Node) {
+// records returns the managedFields and the last-applied annotation of both objects.
+func records(w ownership.Write) (found []*jsontree.Node) {
 	for _, o := range []ownership.Object{w.Live, w.Incoming} {
 		found = append(found, o.At("metadata", "managedFields"), o.Annotation(ownership.LastAppliedAnnotation))
 	}

@@ -16,7 +16,7 @@ type Verdict string
 const (
 	// Through leaves the incoming value.
 	Through Verdict = ""
-	// Warn leaves the incoming value, and warns that the field's owner may revert it.
+	// Warn leaves the incoming value, and warns.
 	Warn Verdict = "warn"
 	// Start gives a new object the replicas that its autoscaler wants.
 	Start Verdict = "start"
@@ -24,7 +24,7 @@ const (
 	Keep Verdict = "keep"
 	// Clear removes the field from the incoming object and from every managedFields entry.
 	Clear Verdict = "clear"
-	// ManifestWins leaves the incoming value of a field to keep: see Rewrite.
+	// ManifestWins leaves the incoming value of a field to keep: see Rewrite. No row of the table has it.
 	ManifestWins Verdict = "manifest-wins"
 	// Removed leaves the incoming object without a value that another manager wrote, and warns.
 	Removed Verdict = "removed"
@@ -50,7 +50,8 @@ type Decision struct {
 }
 
 // message is the text about a decision, with the reason and the remedy. Placeholders in braces stand for what Change.Text fills in:
-// {field} is what was done to which field, as "kept .spec.replicas=7".
+// {field} is what was done to which field, as "kept .spec.replicas=7", {path} the field, {live} its value, {owner} its owner, and {reason} and
+// {choice} are Change.Reason.
 type message string
 
 // NoAction is the remedy at the end of a reason if the decision is all that is needed.
@@ -84,7 +85,7 @@ type row struct {
 var table = []row{
 	{6, "apply-edited", []ownership.Owner{ownership.Controller}, ownership.Applier, setsIt, isEdited, Through, ""},
 	{1, "keep-autoscaled", controlled, ownership.Applier, setsIt, isOff, Keep, startIt},
-	{1, "keep-autoscaled", controlled, ownership.Applier, setsIt, isUnrecorded, Keep, "{field}, owned by {owner}; remove it if the manifest sets it"},
+	{1, "keep-autoscaled", controlled, ownership.Applier, setsIt, isUnrecorded, Keep, removeIfSet},
 	{1, "keep-autoscaled", controlled, ownership.Applier, setsIt, isEditable, Keep, "{field}, owned by {owner}; a new manifest value wins"},
 	{1, "keep-autoscaled", controlled, ownership.Applier, setsIt, isInside, Keep, needsNothing},
 	{1, "keep-autoscaled", controlled, ownership.Applier, setsIt, always, Keep, removeIt},
@@ -92,7 +93,7 @@ var table = []row{
 	{2, "keep-autoscaled-removed", controlled, ownership.Applier, dropsIt, always, Keep, needsNothing},
 	{3, "keep-imperative", imperative, ownership.Applier, dropsIt, isScale, Keep, setBy + " and no longer in the manifest" + scaleIt},
 	{3, "keep-imperative", imperative, ownership.Applier, dropsIt, isUnit, Keep, setBy + " and no longer in the manifest"},
-	{4, "keep-replicas-removed", manifests, ownership.Applier, dropsIt, isScale, Keep, "{field}, no longer in the manifest" + scaleIt},
+	{4, "keep-replicas-removed", unclaimed, ownership.Applier, dropsIt, isScale, Keep, "{field}, no longer in the manifest" + scaleIt},
 	{5, "delete-removed", imperative, ownership.Applier, dropsIt, isNotInBase, Removed, setBy + "; set it in the manifest to keep it"},
 	{5, "delete-removed", imperative, ownership.Applier, dropsIt, always, Removed, setBy + "; run kubectl handoff release first to keep it"},
 	{5, "delete-removed", []ownership.Owner{ownership.Manifest}, ownership.Applier, dropsIt, always, Through, ""},
@@ -106,6 +107,7 @@ var table = []row{
 	{9, "warn-autoscaled", autoscaler, ownership.ImperativeWriter, anything, always, Warn, mayRevert},
 	{9, "imperative", nil, ownership.ImperativeWriter, anything, always, Through, ""},
 	{10, "other-writer", nil, ownership.OtherWriter, anything, always, Through, ""},
+	{12, "start-autoscaled", autoscaler, ownership.Applier, setsIt, isUnrecorded, Start, removeIfSet},
 	{12, "start-autoscaled", autoscaler, ownership.Applier, setsIt, always, Start, removeIt},
 	{12, "start-autoscaled", autoscaler, ownership.Applier, anything, always, Start, needsNothing},
 }
@@ -114,7 +116,7 @@ var (
 	autoscaler    = []ownership.Owner{ownership.Autoscaler}
 	controlled    = []ownership.Owner{ownership.Autoscaler, ownership.Controller}
 	imperative    = []ownership.Owner{ownership.Imperative}
-	manifests     = []ownership.Owner{ownership.Manifest, ownership.Default}
+	unclaimed     = []ownership.Owner{ownership.Manifest, ownership.Default}
 	notControlled = []ownership.Owner{ownership.Imperative, ownership.Manifest, ownership.Default}
 	defaulted     = []ownership.Owner{ownership.Default}
 )
@@ -122,6 +124,7 @@ var (
 // The messages of several rows, and the long ones.
 const (
 	removeIt     = "{field}, owned by {owner}; remove it from the manifest"
+	removeIfSet  = "{field}, owned by {owner}; remove it if the manifest sets it"
 	startIt      = "{field}, {owner} is off at 0; start it with kubectl scale"
 	needsNothing = "{field}, owned by {owner}" + NoAction
 	setBy        = "{field}, set by {owner}"
@@ -160,12 +163,12 @@ func Lookup(c Change) Decision {
 	return Decision{}
 }
 
-// LookupApply returns the decision on a field of the live object that an apply changes, given how the manifest and the base
+// LookupApply returns the decision on a field of a live object that an apply changes, given its owner and how the manifest and the base
 // declare it. It decides as the webhook does, for callers that have no write to look at.
 func LookupApply(
-	owner ownership.Owner, declared ownership.Declared, kind schema.GroupKind, path fieldpath.Path, isScale bool,
+	live ownership.Object, kind schema.GroupKind, path fieldpath.Path, owner ownership.Owner, declared ownership.Declared, isScale bool,
 ) Decision {
-	_, _, isUnit := ownership.UnitOf(kind, path)
+	_, _, isUnit := live.UnitOf(kind, path)
 	return Lookup(Change{Writer: ownership.Applier, Field: ownership.ContestedField{
 		Owner: ownership.FieldOwner{Kind: owner.Decided()}, Declared: declared, Scale: isScale, Unit: isUnit,
 	}})

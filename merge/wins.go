@@ -12,12 +12,10 @@ import (
 // cases the user's rule, or the person who has set the unit, decides, and the API server's error arrives beside the warning that names
 // the field.
 
-// manifestWins returns the reason why the manifest wins over a field to keep, empty if the field is kept.
+// manifestWins returns the reason why the manifest wins over a field to restore, empty if it does not.
 func (k *keeper) manifestWins(f *decidedField) string {
 	switch {
-	case f.node == nil:
-		return "the field is nested too deeply"
-	case f.change.Field.Scale:
+	case !f.change.restores() || f.change.Field.Scale:
 		return ""
 	case f.change.Reason != "":
 		return f.change.Reason
@@ -34,54 +32,39 @@ func (k *keeper) manifestWins(f *decidedField) string {
 	names := f.node.Names(nil)
 	switch names[len(names)-2] {
 	case "data":
-		if k.write.Incoming.At("binaryData", names[len(names)-1]) != nil {
+		binary := k.write.Incoming.At("binaryData")
+		if binary.Member(names[len(names)-1]) != nil {
 			return "the manifest sets it in binaryData"
 		}
-		return k.tooLarge(f.node, apitypes.MaxData)
+		sizeOf := func(key *jsontree.Node) int { return apitypes.DataSize(k.write.Kind.GroupKind(), key) }
+		return k.tooLarge(f.node, apitypes.MaxData, sizeOf, binary)
 	case "annotations":
-		return k.tooLarge(f.node, apitypes.MaxAnnotations)
+		return k.tooLarge(f.node, apitypes.MaxAnnotations, apitypes.AnnotationSize, nil)
 	default:
 		return ""
 	}
 }
 
-// tooLarge adds a key to the size of the map of the incoming object, and returns the reason if that exceeds a limit.
-func (k *keeper) tooLarge(n *fieldtree.Node, limit int) string {
-	parent := n.Parent()
-	if _, ok := k.sizes[parent]; !ok {
-		k.sizes[parent] = k.sizeOf(parent, limit)
-	}
-	size := k.sizes[parent] + k.lengthOf(k.live.Of(n), limit)
-	if size > limit {
-		return "the API server's size limit would be exceeded"
-	}
-	k.sizes[parent] = size
-	return ""
-}
-
-// sizeOf returns the size of a map of the incoming object, as the API server limits it, with what the rewrite records in it.
-func (k *keeper) sizeOf(parent *fieldtree.Node, limit int) (size int) {
-	maps := []*jsontree.Node{k.incoming.Of(parent)}
-	if limit == apitypes.MaxData {
-		maps = append(maps, k.write.Incoming.At("binaryData"))
-	}
-	for _, object := range maps {
-		for part := range object.Parts() {
-			size += k.lengthOf(part, limit)
+// tooLarge adds a key to the size of its map in the incoming object, and returns the reason if that exceeds the API server's limit. The size
+// includes the keys of another map, and what the rewrite records in the map.
+func (k *keeper) tooLarge(n *fieldtree.Node, limit int, sizeOf func(key *jsontree.Node) int, other *jsontree.Node) string {
+	size, known := k.sizes[n.Parent()]
+	if !known {
+		for _, keys := range []*jsontree.Node{k.incoming.Of(n.Parent()), other} {
+			for key := range keys.Parts() {
+				size += sizeOf(key)
+			}
+		}
+		for _, f := range k.fields {
+			if f.change.Decision.Verdict == Record && f.node.Parent() == n.Parent() {
+				size += len(ownership.AppliedAnnotation) + len(f.change.Field.Live)
+			}
 		}
 	}
-	for _, f := range k.fields {
-		if f.change.Decision.Verdict == Record && f.node.Parent() == parent {
-			size += len(ownership.AppliedAnnotation) + len(f.change.Field.Live)
-		}
+	if with := size + sizeOf(k.live.Of(n)); with <= limit {
+		k.sizes[n.Parent()] = with
+		return ""
 	}
-	return size
-}
-
-// lengthOf returns what a key of a map counts. The names of annotations count, those of data do not.
-func (k *keeper) lengthOf(member *jsontree.Node, limit int) int {
-	if limit == apitypes.MaxAnnotations {
-		return apitypes.AnnotationSize(member)
-	}
-	return apitypes.DataSize(k.write.Kind.GroupKind(), member)
+	k.sizes[n.Parent()] = size
+	return "the API server's size limit would be exceeded"
 }

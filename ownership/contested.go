@@ -9,7 +9,6 @@ import (
 	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
-	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
 // ContestedField is a field of live that both the sender of a write and another manager can set, and its owner.
@@ -63,21 +62,20 @@ func (s *Search) Contested() iter.Seq[ContestedField] {
 	}
 }
 
-// goes reports whether a field goes with what it is in: a list element that the manifest removes, or the parent of a unit, unless that is
-// a map of strings.
+// goes reports whether a field goes with what it is in: a list element that the manifest removes, or the parent of a unit.
 func (s *Search) goes(n *fieldtree.Node, c ContestedField) bool {
-	element, parent := s.goneElement(n), n.Parent()
-	isGone := element != n || !element.IsField() && s.inIncoming.Of(element) == nil
-	if _, inMap, _ := UnitOf(s.write.Kind.GroupKind(), c.Path); inMap {
-		parent = parent.Parent()
-	}
-	lacksParent := parent != nil && (s.inIncoming.Of(parent) == nil || s.inIncoming.Of(parent).IsNull())
-	return c.Unmatched == "" && (isGone || c.Unit && lacksParent)
+	element := s.goneElement(n)
+	isGone := !element.IsField() && s.inIncoming.Of(element) == nil
+	return c.Unmatched == "" && (isGone || c.Unit && s.lacksParent(n, c))
 }
 
-// isKey reports whether a managed field identifies a list element, and so is not a value to keep.
-func (s *Search) isKey(n *fieldtree.Node) bool {
-	return n.Element.Key != nil && s.inside[n] == nil || n.IsKey()
+// lacksParent reports whether the incoming object lacks the parent of a unit: for a key, what contains its map of strings.
+func (s *Search) lacksParent(n *fieldtree.Node, c ContestedField) bool {
+	parent := n.Parent()
+	if _, inMap, _ := s.write.Live.UnitOf(s.write.Kind.GroupKind(), c.Path); inMap {
+		parent = parent.Parent()
+	}
+	return parent != nil && (s.inIncoming.Of(parent) == nil || s.inIncoming.Of(parent).IsNull())
 }
 
 // field returns a contested field; ok is false for a unit that its manifest has set last, for a field of a rule that no controller has
@@ -101,7 +99,7 @@ func (s *Search) field(n *fieldtree.Node) (c ContestedField, ok bool) {
 		c.Declared = s.declared(n, c.Path)
 		c.Owner = s.ruledOwner(n, c, rules)
 		c.Removed = c.Declared == (Declared{}) && c.Changed() && s.removes(n, c)
-		s.applied.setEdited(&c, rules, s.inBase.Of(n).Text())
+		s.applied.setEdited(&c, rules, s.valueIn(s.inBase, n).Text())
 	}
 	switch {
 	case c.Owner.Kind >= Controller:
@@ -116,7 +114,7 @@ func (s *Search) field(n *fieldtree.Node) (c ContestedField, ok bool) {
 
 // unitOwner returns the manager that has written a unit; ok is false if live has the value that the base sets.
 func (s *Search) unitOwner(n *fieldtree.Node, c ContestedField) (owner FieldOwner, ok bool) {
-	if apitypes.AsDeclared(c.Path, c.Live, s.unitIn(s.inBase, n).Text()) {
+	if s.isBase(n) {
 		return owner, false
 	}
 	for _, e := range s.entriesOf(n) {
@@ -127,27 +125,12 @@ func (s *Search) unitOwner(n *fieldtree.Node, c ContestedField) (owner FieldOwne
 	return owner, false
 }
 
-// unitIn returns the value of a unit in a manifest, nil if the manifest lacks it.
-func (s *Search) unitIn(manifest fieldtree.Places, n *fieldtree.Node) *jsontree.Node {
-	value, alias := manifest.Of(n), s.aliases[n]
-	switch {
-	case alias == nil || apitypes.SetsNothing(manifest.Of(alias)):
-		return value
-	case n.Depth() == 2: // stringData, which replaces the same key of data
-		return apitypes.Encoded(manifest.Of(alias))
-	case apitypes.SetsNothing(value): // the other name of the service account
-		return manifest.Of(alias)
-	default:
-		return value
-	}
-}
-
 // declaredUnit returns how the manifests declare a unit: an empty object sets nothing.
 func (s *Search) declaredUnit(n *fieldtree.Node, c ContestedField) Declared {
 	m := s.write.Manifests
-	declared := Declared{Base: setsIf(!apitypes.SetsNothing(s.unitIn(s.inBase, n)))}
+	declared := Declared{Base: setsIf(!apitypes.SetsNothing(s.valueIn(s.inBase, n)))}
 	switch {
-	case !apitypes.SetsNothing(s.unitIn(s.inManifest, n)):
+	case !apitypes.SetsNothing(s.valueIn(s.inManifest, n)):
 		declared.Manifest = Sets
 	case declarationIn(m.manifest, c.Path) == Clears:
 		declared.Manifest = Clears
@@ -185,26 +168,4 @@ func (s *Search) removes(n *fieldtree.Node, c ContestedField) bool {
 	}
 	parent := s.droppedParent(n)
 	return parent != nil && parent.Depth() > 1 // the API server does not default a whole spec
-}
-
-// droppedParent returns the outermost parent of a field that the manifest drops, nil if there is none.
-func (s *Search) droppedParent(n *fieldtree.Node) (dropped *fieldtree.Node) {
-	for n = n.Parent(); n != nil; n = n.Parent() {
-		if s.inBase.Of(n) != nil && s.inManifest.Of(n) == nil {
-			dropped = n
-		}
-	}
-	return dropped
-}
-
-// declared returns how the manifests declare a field, at its own path or at the other one.
-func (s *Search) declared(n *fieldtree.Node, path fieldpath.Path) Declared {
-	var alias, atomic fieldpath.Path
-	if other := s.aliases[n]; other != nil {
-		alias = other.Path()
-	}
-	if in := s.inside[n]; in != nil {
-		atomic = in.atomic.Path()
-	}
-	return s.write.declared(path, alias, atomic)
 }

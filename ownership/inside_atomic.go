@@ -42,10 +42,11 @@ func (s *Search) addInside() {
 	}
 	matcher := w.Managers.rules.matcher(w.Meter, func(*Rule) bool { return true })
 	for _, n := range slices.Clone(s.tree.Nodes()) {
-		m, path := s.atomic[n], n.Path()
-		if m == 0 {
+		m, isAtomic := s.atomic[n]
+		if !isAtomic {
 			continue
 		}
+		path := n.Path()
 		at, _ := matcher.Follow(path)
 		insideWalk{search: s, matcher: matcher, atomic: n, mark: m}.visit(path, w.Live.root.Find(path), at)
 		if m &= recordedMark; m != 0 {

@@ -134,7 +134,8 @@ func (w Write) declared(path, alias, atomic fieldpath.Path) Declared {
 		Base:     cmp.Or(declarationIn(m.base, path), declarationIn(m.base, alias)),
 	}
 	if m.sameText() && changed && declared.Manifest == Lacks && len(is) > 0 {
-		declared.Manifest = Sets // kubectl diff sends a write without the annotation's update
+		// kubectl diff, and other commands of the applier, such as kubectl patch --field-manager=ci, leave the annotation as it is.
+		declared.Manifest = Sets
 	}
 	return declared
 }

@@ -47,7 +47,7 @@ func (s *Search) Removed(isDecided func(fieldpath.Path) bool) (fields []Conteste
 	}
 	for _, n := range s.tree.Nodes() {
 		manager, isLost := s.losers[n]
-		if !isLost || s.isBase(n) || s.inBase.Of(n) == nil && creators[manager] {
+		if !isLost || s.isBase(n) || s.valueIn(s.inBase, n) == nil && creators[manager] {
 			continue
 		}
 		if n = s.goneElement(n); seen[n] || n.IsKey() {
@@ -76,20 +76,4 @@ func (s *Search) isDropped(n *fieldtree.Node, c *ContestedField) bool {
 		c.Declared.Manifest = Lacks // Helm 3 and kubectl diff record no manifest
 	}
 	return c.Declared.Manifest == Lacks && (c.Removed || c.Declared.Base != Lacks)
-}
-
-// isBase reports whether live has the value of a field that the base sets.
-func (s *Search) isBase(n *fieldtree.Node) bool {
-	return apitypes.AsDeclared(n.Path(), s.inLive.Of(n).Text(), s.inBase.Of(n).Text())
-}
-
-// goneElement returns the outermost list element that contains a field and that the write removes, the field itself if there is none.
-func (s *Search) goneElement(n *fieldtree.Node) (gone *fieldtree.Node) {
-	gone = n
-	for ; n != nil; n = n.Parent() {
-		if !n.IsField() && s.inLive.Of(n) != nil && s.inIncoming.Of(n) == nil {
-			gone = n
-		}
-	}
-	return gone
 }

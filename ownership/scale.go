@@ -21,8 +21,8 @@ func (w Write) ScaleField() (f ContestedField, ok bool) {
 	applied, base := w.appliedValues(), w.Manifests.base.Find(w.Scale).Text()
 	f.Owner = s.owner(applied, base)
 	applied.setEdited(&f, w.Managers.RulesFor(f.Path), base)
-	if !w.Manifests.Recorded && s.isUnset() {
-		f.Edited = false // server-side apply and Helm 3 do not record whether the manifest sets 1 or drops the field
+	if !w.Manifests.Recorded && s.mayBeUnset() {
+		f.Edited = false // Helm 3, and server-side apply of null, do not record whether the manifest sets 1
 	}
 	f.Removed = w.Sender.Writer == Applier && s.isRemoved()
 	return f, true
@@ -37,8 +37,8 @@ type scaleFacts struct {
 	field *ContestedField
 }
 
-// isUnset reports whether the incoming object has no value of the field, or the default for it.
-func (s scaleFacts) isUnset() bool {
+// mayBeUnset reports whether the incoming object has no value of the field, or the default for it.
+func (s scaleFacts) mayBeUnset() bool {
 	value := string(s.field.Incoming)
 	return value == "" || value == jsonNull || value == defaultReplicas
 }
@@ -58,11 +58,11 @@ func (s scaleFacts) declare() {
 	switch {
 	case len(f.Incoming) == 0 && f.Declared.Manifest == Sets:
 		// The annotation is the manifest of another write, or there is none: Helm 3 records none.
-	case f.Declared.Manifest == Clears && m.sameText() && f.Changed() && !s.isUnset():
+	case f.Declared.Manifest == Clears && m.sameText() && f.Changed() && !s.mayBeUnset():
 		f.Declared.Manifest = Sets // the annotation is not that of this write: null never means another number
 		return
-	case !m.Recorded && m.Unread != nil && s.isUnset():
-	case m.Recorded && m.sameText() && declarationIn(m.manifest, f.Path) == Lacks && !s.write.DryRun && s.isUnset():
+	case !m.Recorded && m.Unread != nil && s.mayBeUnset():
+	case m.Recorded && m.sameText() && declarationIn(m.manifest, f.Path) == Lacks && !s.write.DryRun && s.mayBeUnset():
 		// kubectl diff sends no annotation, so that a change is a new number. In a write that is stored, an unchanged manifest
 		// without the field has not set it: the object was replaced.
 	default:
@@ -79,7 +79,7 @@ func (s scaleFacts) isRemoved() bool {
 		return false
 	}
 	noBase := !s.write.Sender.ServerSide() && s.write.Manifests.base == nil
-	return noBase || s.isUnset() || f.Owner.Kind >= Controller
+	return noBase || s.mayBeUnset() || f.Owner.Kind >= Controller
 }
 
 // owner returns the field's owner, given the value of the base, nil if it has none.

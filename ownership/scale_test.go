@@ -137,6 +137,11 @@ func TestScaleField(t *testing.T) {
 			by: hpa, autoscaler: hpa, off: true, base: `{"spec":{"replicas":0}}`, manifest: sets3, incoming: "3",
 			want: facts{ownership.Autoscaler, ownership.Sets, ownership.Sets, false},
 		},
+		"server-side, of an autoscaler that its 0 has switched off, in a version in which the field has another path": {
+			by: "kubectl", autoscaler: hpa, off: true, serverSide: ownsImage + ownsReplicas, live: "0", incoming: "3",
+			entry: strings.NewReplacer("my-operator", "kubectl", "Update", "Apply", "apps/v1", "apps/v1beta1", "f:replicas", "f:size").Replace(operator),
+			want:  facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
+		},
 		"server-side, sets it again": {
 			by: "kubectl", serverSide: ownsReplicas + ownsReplicas, incoming: "3", want: facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
 		},
@@ -177,11 +182,12 @@ func TestScaleField(t *testing.T) {
 			w := ownership.Write{
 				Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, DryRun: c.dryRun, FieldManager: sender,
 				Live: of(c.base, cmp.Or(c.live, "7"), live...), Incoming: of(c.manifest, c.incoming, is),
-				ObjectContext: ownership.ObjectContext{Managers: m, Autoscaler: c.autoscaler, Scale: replicas}, Scaler: ownership.Scaler{OffAtZero: c.off},
+				ObjectContext: ownership.ObjectContext{Managers: m, Scale: replicas}, Scaler: ownership.Scaler{Name: c.autoscaler, OffAtZero: c.off},
 			}
 			if err := w.Read(); err != nil {
 				t.Fatal(err)
 			}
+			w.Autoscaler = w.Scaler.Owner(replicas, w.Live, w.LiveEntries, m)
 			if isOther := c.manifest == setsOther; isOther != errors.Is(w.Manifests.Unread, ownership.ErrLastApplied) {
 				t.Errorf("another object's manifest: %t, got %v", isOther, w.Manifests.Unread)
 			}

@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-
-	"github.com/ownership-handoff/handoff/internal/managedfields"
 )
 
 // Scaler is what is known about the scalers that reference an object. The zero Scaler means that none does.
@@ -27,7 +25,14 @@ type Scaler struct {
 // scaler off and an applier manages them, the manifest owns them, and can switch it on again. A write of 0 through /scale, as of
 // kubectl scale, removes the field from the entries of appliers.
 func (s Scaler) Owner(scale fieldpath.Path, live Object, entries []Entry, managers Managers) string {
-	if s.OffAtZero && string(live.Value(scale)) == "0" && slices.ContainsFunc(managedfields.For(entries, scale), managers.IsApplier) {
+	isApplied := func(e Entry) bool {
+		path := scale
+		if managers.Scale != nil {
+			path = managers.Scale(e.APIVersion)
+		}
+		return managers.IsApplier(e) && e.Contains(path)
+	}
+	if s.OffAtZero && string(live.Value(scale)) == "0" && slices.ContainsFunc(entries, isApplied) {
 		return ""
 	}
 	return s.Name

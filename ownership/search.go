@@ -7,7 +7,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/apitypes"
-	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
@@ -138,8 +137,8 @@ func (s *Search) addUnits() error {
 		}
 		addUnit := func(n *fieldtree.Node) {
 			path := n.Path()
-			unit, _, isUnit := UnitOf(w.Kind.GroupKind(), path)
-			if !isUnit || !s.isInPodTemplate(unit) || s.assigns(path, e) {
+			unit, _, isUnit := w.Live.UnitOf(w.Kind.GroupKind(), path)
+			if !isUnit || s.assigns(path, e) {
 				return
 			}
 			for n.Depth() > len(unit) {
@@ -163,16 +162,6 @@ func (s *Search) assigns(path fieldpath.Path, e Entry) bool {
 // isClientSide reports whether an entry is that of a client-side applier, which records its manifest elsewhere.
 func (s *Search) isClientSide(e Entry) bool {
 	return e.Operation == managedfields.OperationUpdate && s.write.Managers.IsApplier(e)
-}
-
-// isInPodTemplate reports whether a unit that is nested under a template is one of a pod template: other kinds have templates, too.
-func (s *Search) isInPodTemplate(unit fieldpath.Path) bool {
-	at := slices.IndexFunc(unit, func(e fieldpath.PathElement) bool { return fieldpattern.IsNamed(e, "template") })
-	if at < 0 {
-		return true
-	}
-	containers := slices.Concat(unit[:at+1], fieldpath.MakePathOrDie("spec", "containers"))
-	return len(s.write.Live.Value(containers)) > 0
 }
 
 // readValues finds the values of the fields, and those of their aliases.
@@ -215,4 +204,62 @@ func (s *Search) entriesOf(n *fieldtree.Node) []Entry {
 		entries[i] = s.write.LiveEntries[at]
 	}
 	return entries
+}
+
+// isKey reports whether a managed field identifies a list element, and so is not a value to keep.
+func (s *Search) isKey(n *fieldtree.Node) bool {
+	return n.Element.Key != nil && s.inside[n] == nil || n.IsKey()
+}
+
+// valueIn returns the value of a field in a manifest, by its own path or the other one, nil if the manifest lacks it.
+func (s *Search) valueIn(manifest fieldtree.Places, n *fieldtree.Node) *jsontree.Node {
+	value, alias := manifest.Of(n), s.aliases[n]
+	switch {
+	case alias == nil || apitypes.SetsNothing(manifest.Of(alias)):
+		return value
+	case n.Depth() == 2: // stringData, which replaces the same key of data
+		return apitypes.Encoded(manifest.Of(alias))
+	case apitypes.SetsNothing(value): // the other name of the service account
+		return manifest.Of(alias)
+	default:
+		return value
+	}
+}
+
+// isBase reports whether live has the value of a field that the base sets.
+func (s *Search) isBase(n *fieldtree.Node) bool {
+	return apitypes.AsDeclared(n.Path(), s.inLive.Of(n).Text(), s.valueIn(s.inBase, n).Text())
+}
+
+// declared returns how the manifests declare a field, at its own path or at the other one.
+func (s *Search) declared(n *fieldtree.Node, path fieldpath.Path) Declared {
+	var alias, atomic fieldpath.Path
+	if other := s.aliases[n]; other != nil {
+		alias = other.Path()
+	}
+	if in := s.inside[n]; in != nil {
+		atomic = in.atomic.Path()
+	}
+	return s.write.declared(path, alias, atomic)
+}
+
+// droppedParent returns the outermost parent of a field that the manifest drops, nil if there is none.
+func (s *Search) droppedParent(n *fieldtree.Node) (dropped *fieldtree.Node) {
+	for n = n.Parent(); n != nil; n = n.Parent() {
+		if s.inBase.Of(n) != nil && s.inManifest.Of(n) == nil {
+			dropped = n
+		}
+	}
+	return dropped
+}
+
+// goneElement returns the outermost list element that contains a field and that the write removes, the field itself if there is none.
+func (s *Search) goneElement(n *fieldtree.Node) (gone *fieldtree.Node) {
+	gone = n
+	for ; n != nil; n = n.Parent() {
+		if !n.IsField() && s.inLive.Of(n) != nil && s.inIncoming.Of(n) == nil {
+			gone = n
+		}
+	}
+	return gone
 }

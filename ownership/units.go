@@ -45,16 +45,26 @@ func newUnitTree() *ruleTree {
 // ownPrefix is the prefix of handoff's own label and annotations, which are never kept.
 const ownPrefix = "ownership-handoff.io/"
 
-// UnitOf returns the path of the unit that a field of an object is or belongs to; ok is false for any other field, which the
+// UnitOf returns the path of the unit that a field of an object of a kind is or belongs to; ok is false for any other field, which the
 // manifest deletes when it drops it (row 5). inMap reports whether the unit is a key of a map of strings.
-func UnitOf(kind schema.GroupKind, path fieldpath.Path) (unit fieldpath.Path, inMap, ok bool) {
+func (o Object) UnitOf(kind schema.GroupKind, path fieldpath.Path) (unit fieldpath.Path, inMap, ok bool) {
 	i := slices.IndexFunc(units, func(p Pattern) bool { return p.Matches(path) })
 	if i < 0 || fieldpattern.IsNamed(path[0], "data") && kind != apitypes.SecretKind && kind != apitypes.ConfigMapKind {
 		return nil, false, false
 	}
 	last := len(units[i]) - 1
 	unit = path[:last+1]
-	return unit, units[i][last].Wildcard, !isOwn(unit)
+	return unit, units[i][last].Wildcard, !isOwn(unit) && o.isInPodTemplate(unit)
+}
+
+// isInPodTemplate reports whether a unit that is nested under a template is one of a pod template: other kinds have templates, too.
+func (o Object) isInPodTemplate(unit fieldpath.Path) bool {
+	at := slices.IndexFunc(unit, func(e fieldpath.PathElement) bool { return fieldpattern.IsNamed(e, "template") })
+	if at < 0 {
+		return true
+	}
+	containers := slices.Concat(unit[:at+1], fieldpath.MakePathOrDie("spec", "containers"))
+	return len(o.Value(containers)) > 0
 }
 
 // isOwn reports whether a path is that of a label or annotation by which handoff is configured, or of last-applied.

@@ -10,6 +10,10 @@ import (
 )
 
 func TestUnitOfAKind(t *testing.T) {
+	live, err := ownership.ParseObject([]byte(`{"spec":{"template":{"spec":{"containers":[]}},"jobTemplate":{"spec":{"template":{"spec":{"containers":[]}}}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for sentence, c := range map[string]struct {
 		group, kind, path, want string // "" for no unit
 	}{
@@ -23,11 +27,12 @@ func TestUnitOfAKind(t *testing.T) {
 		"a part of resources":             {"apps", "Deployment", `.spec.template.spec.containers[name="a"].resources.limits.cpu`, `.spec.template.spec.containers[name="a"].resources`},
 		"resources of a CronJob":          {"batch", "CronJob", `.spec.jobTemplate.spec.template.spec.containers[name="a"].resources`, `.spec.jobTemplate.spec.template.spec.containers[name="a"].resources`},
 		"another field of the same spec":  {"apps", "Deployment", ".spec.minReadySeconds", ""},
+		"a label of a pod template":       {"", "PodTemplate", ".template.metadata.labels.a", ""},
 		"resources outside of a template": {"", "Pod", `.spec.containers[name="a"].resources`, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			path, _ := fieldpattern.MustParse(c.path)[0].Path()
-			unit, _, ok := ownership.UnitOf(schema.GroupKind{Group: c.group, Kind: c.kind}, path)
+			unit, _, ok := live.UnitOf(schema.GroupKind{Group: c.group, Kind: c.kind}, path)
 			if ok != (c.want != "") || ok && unit.String() != c.want {
 				t.Errorf("got %s, %t, want %q", unit, ok, c.want)
 			}

@@ -39,13 +39,15 @@ func Encoded(stringData *jsontree.Node) *jsontree.Node {
 var otherName = map[string]string{"serviceAccountName": "serviceAccount", "serviceAccount": "serviceAccountName"}
 
 // AliasOf returns the other path by which a manifest can set the field at path: stringData for a Secret's data, and the other
-// name of the service account. It returns nil for any other field.
+// name of the service account in a pod template. It returns nil for any other field.
 func AliasOf(kind schema.GroupKind, path fieldpath.Path) fieldpath.Path {
-	parent, last := path[:len(path)-1:len(path)-1], path[len(path)-1].FieldName
-	if last == nil || otherName[*last] == "" {
+	depth := len(path) - 1
+	parent, name := path[:depth:depth], path[depth].FieldName
+	isInTemplate := depth > 1 && fieldpattern.IsNamed(path[depth-2], "template") && fieldpattern.IsNamed(path[depth-1], "spec")
+	if name == nil || otherName[*name] == "" || !isInTemplate {
 		return StringData(kind, path)
 	}
-	return append(parent, fieldpath.FieldNameElement(otherName[*last]))
+	return append(parent, fieldpath.FieldNameElement(otherName[*name]))
 }
 
 // allocated are the fields of a Service that the API server restores after admission if a write removes them (patchAllocatedValues in

@@ -12,11 +12,11 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
-	"github.com/ownership-handoff/handoff/internal/fieldtree"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
 // Pattern matches fields and the fields nested under them: a path in which any element can be a wildcard. A wildcard with a Key matches
-// any list element, and names the fields that identify it in a list that has no keys itself (insideWalk).
+// any list element, and names the fields that identify it in a list that has no keys itself.
 type Pattern []fieldpath.PathElementMatcher
 
 // Parse parses a path as the API server prints it in conflicts, such as .spec.template.spec.containers[name="app"].resources.
@@ -33,8 +33,8 @@ func Parse(text string) (Pattern, error) {
 	var pattern Pattern
 	for rest != "" {
 		element, after, err := parseElement(rest)
-		if err == nil && len(pattern) == fieldtree.MaxDepth {
-			err = fmt.Errorf("a path can have at most %d elements", fieldtree.MaxDepth)
+		if err == nil && len(pattern) == jsontree.MaxDepth {
+			err = fmt.Errorf("a path can have at most %d elements", jsontree.MaxDepth)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("path %s: at %q: %w", Shortened(text), Shortened(rest), err)

@@ -178,5 +178,5 @@ func (e Explanation) Keeps(f *ownership.Field, manifest, base ownership.Declarat
 	}
 	declared := ownership.Declared{Manifest: manifest, Base: base}
 	kind, isScale := e.Subject.Kind.GroupKind(), e.Subject.Context.IsScale(f.Path)
-	return merge.LookupApply(f.Owner.Kind, declared, kind, f.Path, isScale).Verdict == merge.Keep
+	return merge.LookupApply(e.Subject.Object, kind, f.Path, f.Owner.Kind, declared, isScale).Verdict == merge.Keep
 }

@@ -221,6 +221,7 @@ func TestWarningsOfRemovedFieldsAreTrueAndHelp(t *testing.T) {
 	label := func(pair string) step { return runs("label", "--overwrite", "deployment", "web", pair) }
 	plain := deployment("3", "app:1")
 	labeled, secret := applies(withMetadata("labels: {team: a}", plain)), "apiVersion: v1\nkind: Secret\nmetadata: {name: web}\n"
+	accounts := strings.Replace(secret, "Secret", "ConfigMap", 1) + "data: {serviceAccount: a"
 	play(t, map[string]scenario{
 		"a label that a person added, and all labels of the manifest go": {steps: []step{
 			labeled, label("extra=x"),
@@ -245,10 +246,38 @@ func TestWarningsOfRemovedFieldsAreTrueAndHelp(t *testing.T) {
 			runs("patch", "secret", "web", "--type=merge", "-p", `{"stringData":{"pw":"b"}}`),
 			applies(secret + "stringData: {pw: c}\n").warns(),
 		}},
+		"a key of a Secret that the base sets in stringData, and a client that replaces the object drops": {kind: "secret", steps: []step{
+			writes(secret+"stringData: {a: b, pw: c}\n", "create", "--save-config"),
+			writes(secret+"stringData: {a: b}\n", "replace", "--save-config", "--field-manager=kubectl-client-side-apply").warns(),
+		}},
+		"a key that is named as a pod's service account, but is not": {kind: "configmap", steps: []step{
+			applies(accounts + ", serviceAccountName: b}\n"),
+			patchedBy("kubectl-patch", `{"data":{"serviceAccountName":"c"}}`),
+			applies(accounts+"}\n").value(".data.serviceAccountName", "c").warns("kept .data.serviceAccountName=c, set by kubectl-patch and no longer in the manifest"),
+		}},
 		"a Service's port, which the API server restores": {steps: []step{
 			applies(service("  ports: [{port: 80, nodePort: 30123}]\n")),
 			runs("patch", "service", "web", "-p", `{"spec":{"ports":[{"port":80,"nodePort":30124}]}}`),
 			applies(service("  ports: [{port: 80}]\n")).warns(),
 		}},
 	})
+}
+
+// TestAUnitOverWhichTheManifestWins has a container's resources that a person and a controller have set, beside resources of the pod that
+// exclude the person's: only the controller's comes back.
+func TestAUnitOverWhichTheManifestWins(t *testing.T) {
+	t.Parallel()
+	if !cluster.Plane.Since(34) {
+		t.Skip("this API server ignores the resources of a pod")
+	}
+	manifest := ruled(".spec.template.spec.containers[*].resources.limits.cpu", deployment("3", "app:1"))
+	limits := func(manager, name, value string) step {
+		return runs("patch", "deployment", "web", "--field-manager="+manager, "-p",
+			`{"spec":{"template":{"spec":{"containers":[{"name":"app","resources":{"limits":{"`+name+`":"`+value+`"}}}]}}}}`)
+	}
+	ofPod := strings.Replace(withoutResources(manifest), "      schedulerName", "      resources: {limits: {cpu: 2, memory: 32Mi}}\n      schedulerName", 1)
+	play(t, map[string]scenario{"": {steps: []step{
+		applies(manifest), limits("my-operator", "cpu", "1"), limits("kubectl-patch", "memory", "64Mi"),
+		applies(ofPod).says(`not kept`).value(".spec.template.spec.containers[0].resources.limits", `{"cpu":"1"}`),
+	}}})
 }

@@ -232,7 +232,7 @@ func unitOf(kind, path string) string {
 
 // names returns the paths of a unit, which are two for the service account of a pod.
 func names(unit string) []string {
-	const account = ".serviceAccount"
+	const account = ".template.spec.serviceAccount"
 	if short := strings.TrimSuffix(unit, "Name"); strings.HasSuffix(short, account) {
 		return []string{short, short + "Name"}
 	}
