@@ -1,44 +1,31 @@
 package ownership
 
 import (
-	"bytes"
 	"iter"
-
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 )
 
-// ContestedField is a field of live that both the sender of a write and another manager can set, and its owner.
-type ContestedField struct {
-	Path fieldpath.Path
-	// Atomic is the length of the path of the atomic field that contains the field, 0 if managedFields contain the field itself. Elements
-	// of lists in an atomic field are named by the fields that the rule names (Pattern).
-	Atomic int
-	// Unmatched is why the elements of a list in an atomic field, which is then the field, or of a list that the field is in, cannot be
-	// matched one to one between live and incoming; empty if they can.
-	Unmatched string
-	// Live and Incoming are its values as JSON; Incoming is nil if the incoming object lacks the field.
-	Live, Incoming []byte
-	// Owner is its owner in live.
-	Owner FieldOwner
-	// Declared is how the manifests declare the field. It is zero unless the sender is an applier.
-	Declared Declared
-
-	// Scale reports whether it is the object's scale field, Unit whether it is a unit (UnitOf).
-	Scale, Unit bool
-	// Removed reports whether the write removes the field although neither manifest has it, as replacing the whole object does, or
-	// a manifest that drops a parent of it. Any other change that no manifest declares was made by another admission webhook.
-	Removed bool
-	// Editable reports whether a rule with EditApply assigns the field to its owner, and Edited whether the manifest then sets another
-	// value than it set last.
-	Editable, Edited bool
+// Search finds the fields of an applier's write. The time is linear in the size of the objects. If the meter ends the work, the result is
+// not valid. The error is ErrManagedFields.
+func (w Write) Search() (*Search, error) {
+	s := &Search{
+		write: w, applied: w.appliedValues(), tree: &fieldtree.Tree{}, atomic: map[*fieldtree.Node]mark{},
+		inside: map[*fieldtree.Node]*insideField{}, aliases: map[*fieldtree.Node]*fieldtree.Node{}, elsewhere: map[*Rule]Entry{},
+		losers: map[*fieldtree.Node]string{},
+	}
+	for _, add := range []func() error{s.addRuled, s.addUnits, s.addRecorded, s.addLost} {
+		if err := add(); err != nil {
+			return nil, err
+		}
+	}
+	s.addInside()
+	s.readValues()
+	s.readManagers()
+	return s, nil
 }
-
-// Changed reports whether the write changes the field's value.
-func (f ContestedField) Changed() bool { return !bytes.Equal(f.Live, f.Incoming) }
 
 // Contested returns the contested fields of the write, other than the scale field:
 //   - fields that rules assign to controllers and that a controller has written, also inside an atomic field that it has written

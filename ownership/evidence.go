@@ -8,7 +8,6 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/apitypes"
-	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
@@ -20,57 +19,6 @@ const HelmReleaseAnnotation = "meta.helm.sh/release-name"
 // HelmReleasePath returns the path of HelmReleaseAnnotation.
 func HelmReleasePath() fieldpath.Path {
 	return fieldpath.MakePathOrDie("metadata", "annotations", HelmReleaseAnnotation)
-}
-
-// recordsManifest reports whether an entry of an update contains an annotation by which a tool records the manifest that it has
-// applied to this object. A controller can also write these annotations, if it copies all annotations of its own object to
-// those that it creates. They do not count: the last-applied configuration of another object, and the Helm release of an object
-// that a controller created.
-func (m Managers) recordsManifest(e Entry) bool {
-	if e.Subresource != "" {
-		return false
-	}
-	of := m.known().of(e)
-	return e.Contains(LastAppliedPath()) && (of == nil || of.object.hasOwnLastApplied()) ||
-		e.Contains(HelmReleasePath()) && (of == nil || !of.hasController())
-}
-
-// maxControlled is the maximum length of a field set of nothing but fields of controllers. Longer sets are not looked at, so that
-// the time for each entry is bounded.
-const maxControlled = 64 << 10
-
-// onlyControls reports whether a server-side apply sets the scale field or fields that rules assign to controllers, and nothing
-// else, on an object that another manager has declared. That is how an operator scales a workload, and not a manifest. An entry
-// with the time of the object's creation has created it.
-func (m Managers) onlyControls(e Entry) bool {
-	of := m.known().of(e)
-	if of == nil || !m.isControlled(e) || of.isCreatedBy(e) {
-		return false
-	}
-	return slices.ContainsFunc(of.entries(), func(other Entry) bool {
-		return other.Manager != e.Manager && other.Subresource == "" && declares(other) && !m.isControlled(other)
-	})
-}
-
-// isControlled reports whether an entry contains nothing but the scale field and fields that rules assign to controllers.
-func (m Managers) isControlled(e Entry) bool {
-	return once(m.known().controlled, e.Fields, func() bool { return m.readControlled(e) })
-}
-
-func (m Managers) readControlled(e Entry) bool {
-	if size := len(e.Fields.Text()); size == 0 || size > maxControlled {
-		return false
-	}
-	identifies := ruleMatcher{Accepts: func(end ruleEnd) bool {
-		return end.Of == nil || end.Of.isOpen() && !end.Broad
-	}}
-	scale := &ruleTree{}
-	if m.Scale != nil {
-		if path := m.Scale(e.APIVersion); path != nil {
-			scale.Add(nil, fieldpattern.PatternOf(path))
-		}
-	}
-	return coverAll(identifies, append(slices.Clip(m.rules.start), scale), e.Fields)
 }
 
 // coverAll reports whether a field set has fields, and patterns cover all of them. patterns are where the path to the set leads to.
@@ -96,18 +44,6 @@ func declares(e Entry) bool {
 		}
 	}
 	return false
-}
-
-// appliesLastApplied reports whether an update's entry contains most of the values that the last-applied configuration declares and
-// that the object has, as that of a manager whose manifest another one has applied since. Lists do not count: the object has more in
-// them. A controller that created the object is not one that applies its manifest.
-func (m Managers) appliesLastApplied(e Entry) bool {
-	of := m.known().of(e)
-	if of == nil || e.Subresource != "" || of.hasController() {
-		return false
-	}
-	manifest, values := of.declared()
-	return 2*managedValues(nil, e.Fields, manifest, of.object.root) > values
 }
 
 // managedValues returns how many values outside of lists a field set contains that a manifest declares and that the object has.
@@ -153,14 +89,6 @@ func isValue(path fieldpath.Path, declared *jsontree.Node) bool {
 type evidence struct {
 	objects             map[*jsontree.Node]*surroundings
 	applier, controlled map[*jsontree.Node]bool // by Entry.Fields
-}
-
-// known returns the evidence, a new one without WithRules.
-func (m Managers) known() *evidence {
-	if m.evidence == nil {
-		return newEvidence(nil)
-	}
-	return m.evidence
 }
 
 func newEvidence(states []Object) *evidence {
@@ -237,19 +165,4 @@ func (o Object) declared() (manifest *jsontree.Node, values int) {
 	}
 	manifest, _ = o.LastAppliedManifest()
 	return manifest, valuesIn(nil, manifest)
-}
-
-// hasOwnLastApplied reports whether the object has a last-applied configuration that is valid and does not name another object.
-func (o Object) hasOwnLastApplied() bool {
-	manifest, _ := o.LastAppliedManifest()
-	if manifest == nil {
-		return false
-	}
-	for _, names := range [][]string{{"kind"}, {"metadata", "name"}, {"metadata", "namespace"}} {
-		declared, found := manifest.At(names...).String()
-		if is, known := o.root.At(names...).String(); found && known && is != declared {
-			return false
-		}
-	}
-	return true
 }

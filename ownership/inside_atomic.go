@@ -11,15 +11,6 @@ import (
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
-// insideField is a field inside an atomic field, which is one value to the API server: a Service's selector, or a list without keys
-// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy). Its managers are those of the atomic field.
-type insideField struct {
-	atomic *fieldtree.Node
-	rules  []*Rule // that name it, in their order
-	// unmatched reports that it is a list in live with elements that have no unique names, and that rules name something in them.
-	unmatched bool
-}
-
 // Why elements of lists are not matched.
 const (
 	notUnique           = "list elements have no unique names"

@@ -5,6 +5,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
 )
 
@@ -29,6 +30,10 @@ type Managers struct {
 	rules    ObjectRules // of the object at hand (WithRules)
 	evidence *evidence
 }
+
+// ScalePaths returns the path of an object's scale field in an API version ("apps/v1"). It is that of another version if the kind
+// declares none there, and nil if it declares none at all.
+type ScalePaths func(apiVersion string) fieldpath.Path
 
 // WithRules returns the managers for one object: with its rules, whose writers never apply manifests to it, even if they use server-side
 // apply, and its scale field. What its entries show is then read once; states are the object in live and incoming.
@@ -83,4 +88,118 @@ const kubectl = "kubectl"
 // IsImperative reports whether the entry records imperative commands.
 func (m Managers) IsImperative(e Entry) bool {
 	return !m.isController(e.Manager) && !m.IsApplier(e) && matches(m.Imperative, e.Manager)
+}
+
+// writes reports whether a manager's entry is that of a writer of a rule.
+func (m Managers) writes(r *Rule, e Entry) bool {
+	switch {
+	case r.AnyWriter():
+		return !m.IsApplier(e)
+	case len(r.Writers) > 0:
+		return matches(r.Writers, e.Manager)
+	default:
+		return !m.IsApplier(e) && !m.IsImperative(e)
+	}
+}
+
+// IsEditable reports whether the rule by which a controller owns a field lets a new value in the manifest win (EditApply).
+func (m Managers) IsEditable(field fieldpath.Path, owner FieldOwner) bool {
+	return slices.ContainsFunc(m.RulesFor(field), owner.isEditableBy)
+}
+
+// RulesInside returns the rules that name fields inside an atomic field, and of which one of its managers is a writer, in their order.
+func (m Managers) RulesInside(atomic fieldpath.Path, entries []Entry) (inside []*Rule) {
+	for _, rule := range m.rules.rules {
+		leads := slices.ContainsFunc(rule.Fields, func(p Pattern) bool { return len(p) > len(atomic) && p[:len(atomic)].Matches(atomic) })
+		if leads && slices.ContainsFunc(entries, func(e Entry) bool { return m.writes(rule, e) }) {
+			inside = append(inside, rule)
+		}
+	}
+	return inside
+}
+
+// known returns the evidence, a new one without WithRules.
+func (m Managers) known() *evidence {
+	if m.evidence == nil {
+		return newEvidence(nil)
+	}
+	return m.evidence
+}
+
+// recordsManifest reports whether an entry of an update contains an annotation by which a tool records the manifest that it has
+// applied to this object. A controller can also write these annotations, if it copies all annotations of its own object to
+// those that it creates. They do not count: the last-applied configuration of another object, and the Helm release of an object
+// that a controller created.
+func (m Managers) recordsManifest(e Entry) bool {
+	if e.Subresource != "" {
+		return false
+	}
+	of := m.known().of(e)
+	return e.Contains(LastAppliedPath()) && (of == nil || of.object.hasOwnLastApplied()) ||
+		e.Contains(HelmReleasePath()) && (of == nil || !of.hasController())
+}
+
+// maxControlled is the maximum length of a field set of nothing but fields of controllers. Longer sets are not looked at, so that
+// the time for each entry is bounded.
+const maxControlled = 64 << 10
+
+// onlyControls reports whether a server-side apply sets the scale field or fields that rules assign to controllers, and nothing
+// else, on an object that another manager has declared. That is how an operator scales a workload, and not a manifest. An entry
+// with the time of the object's creation has created it.
+func (m Managers) onlyControls(e Entry) bool {
+	of := m.known().of(e)
+	if of == nil || !m.isControlled(e) || of.isCreatedBy(e) {
+		return false
+	}
+	return slices.ContainsFunc(of.entries(), func(other Entry) bool {
+		return other.Manager != e.Manager && other.Subresource == "" && declares(other) && !m.isControlled(other)
+	})
+}
+
+// isControlled reports whether an entry contains nothing but the scale field and fields that rules assign to controllers.
+func (m Managers) isControlled(e Entry) bool {
+	return once(m.known().controlled, e.Fields, func() bool { return m.readControlled(e) })
+}
+
+func (m Managers) readControlled(e Entry) bool {
+	if size := len(e.Fields.Text()); size == 0 || size > maxControlled {
+		return false
+	}
+	identifies := ruleMatcher{Accepts: func(end ruleEnd) bool {
+		return end.Of == nil || end.Of.isOpen() && !end.Broad
+	}}
+	scale := &ruleTree{}
+	if m.Scale != nil {
+		if path := m.Scale(e.APIVersion); path != nil {
+			scale.Add(nil, fieldpattern.PatternOf(path))
+		}
+	}
+	return coverAll(identifies, append(slices.Clip(m.rules.start), scale), e.Fields)
+}
+
+// appliesLastApplied reports whether an update's entry contains most of the values that the last-applied configuration declares and
+// that the object has, as that of a manager whose manifest another one has applied since. Lists do not count: the object has more in
+// them. A controller that created the object is not one that applies its manifest.
+func (m Managers) appliesLastApplied(e Entry) bool {
+	of := m.known().of(e)
+	if of == nil || e.Subresource != "" || of.hasController() {
+		return false
+	}
+	manifest, values := of.declared()
+	return 2*managedValues(nil, e.Fields, manifest, of.object.root) > values
+}
+
+// ObjectContext has the facts about the owners of an object's fields that the live object does not record.
+type ObjectContext struct {
+	// Managers are those for the object's kind and its rules (Managers.WithRules).
+	Managers Managers
+	// Autoscaler names the autoscaler that targets the object, as "HorizontalPodAutoscaler/web"; empty if none does.
+	Autoscaler string
+	// Scale is the path of the scale field, nil if the object's kind has none.
+	Scale fieldpath.Path
+}
+
+// IsScale reports whether a path is that of the scale field.
+func (c ObjectContext) IsScale(path fieldpath.Path) bool {
+	return c.Scale != nil && path.Equals(c.Scale)
 }

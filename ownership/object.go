@@ -1,6 +1,7 @@
 package ownership
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"sync"
@@ -24,6 +25,9 @@ const (
 )
 
 const jsonNull = "null"
+
+// Meter counts steps of work, about one for each byte read, and reports whether the work may continue.
+type Meter = jsontree.Meter
 
 // ErrNotAnObject is returned for a JSON value that must be an object and is not.
 var ErrNotAnObject = errors.New("not a JSON object")
@@ -114,4 +118,63 @@ func (o Object) Value(path fieldpath.Path) []byte {
 func (o Object) Pointer(path fieldpath.Path) (pointer string, ok bool) {
 	found := o.root.Find(path)
 	return found.PointerIn(o.root), found != nil
+}
+
+// ErrLastApplied is returned for a last-applied annotation that is not a valid JSON object.
+var ErrLastApplied = errors.New("annotation " + LastAppliedAnnotation + " cannot be read")
+
+// LastAppliedManifest returns the last-applied configuration, nil if the object has none. The error is ErrLastApplied.
+func (o Object) LastAppliedManifest() (*jsontree.Node, error) {
+	if o.Annotation(LastAppliedAnnotation) == nil {
+		return nil, nil //nolint:nilnil // a nil Node is a missing value
+	}
+	return o.lastApplied()
+}
+
+func (o Object) readLastApplied() (*jsontree.Node, error) {
+	text, ok := o.Annotation(LastAppliedAnnotation).Bytes()
+	if !ok {
+		return nil, fmt.Errorf("%w: not a string", ErrLastApplied)
+	}
+	root, err := jsontree.Parse(text)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrLastApplied, err)
+	case !root.IsObject():
+		return nil, fmt.Errorf("%w: %w", ErrLastApplied, ErrNotAnObject)
+	}
+	return root, nil
+}
+
+// sameLastApplied reports whether two objects have the same LastAppliedAnnotation, or both have none.
+func sameLastApplied(a, b Object) bool {
+	return bytes.Equal(a.Annotation(LastAppliedAnnotation).Text(), b.Annotation(LastAppliedAnnotation).Text())
+}
+
+// Sharing returns the object with the last-applied configuration of another one if both have the same, so that it is read once.
+func (o Object) Sharing(other Object) Object {
+	if o.Present() && other.Present() && sameLastApplied(o, other) {
+		o.lastApplied = other.lastApplied
+	}
+	return o
+}
+
+// LastAppliedPath returns the path of LastAppliedAnnotation.
+func LastAppliedPath() fieldpath.Path {
+	return fieldpath.MakePathOrDie("metadata", "annotations", LastAppliedAnnotation)
+}
+
+// hasOwnLastApplied reports whether the object has a last-applied configuration that is valid and does not name another object.
+func (o Object) hasOwnLastApplied() bool {
+	manifest, _ := o.LastAppliedManifest()
+	if manifest == nil {
+		return false
+	}
+	for _, names := range [][]string{{"kind"}, {"metadata", "name"}, {"metadata", "namespace"}} {
+		declared, found := manifest.At(names...).String()
+		if is, known := o.root.At(names...).String(); found && known && is != declared {
+			return false
+		}
+	}
+	return true
 }

@@ -1,5 +1,11 @@
 package ownership
 
+import (
+	"bytes"
+
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
 // Owner is the kind of owner of a field in a live object.
 type Owner int8
 
@@ -76,3 +82,46 @@ const (
 	// Clears: the manifest sets the field to null.
 	Clears
 )
+
+// Declared is how an applier's manifests declare one field.
+type Declared struct {
+	// Manifest is how the manifest applied now declares the field, Base how the one applied before does.
+	Manifest, Base Declaration
+}
+
+// ownerWithoutEntry returns the kind of owner of a field that no managedFields entry contains.
+func (d Declared) ownerWithoutEntry() Owner {
+	if d.Base != Lacks {
+		return Manifest
+	}
+	return Default
+}
+
+// ContestedField is a field of live that both the sender of a write and another manager can set, and its owner.
+type ContestedField struct {
+	Path fieldpath.Path
+	// Atomic is the length of the path of the atomic field that contains the field, 0 if managedFields contain the field itself. Elements
+	// of lists in an atomic field are named by the fields that the rule names (Pattern).
+	Atomic int
+	// Unmatched is why the elements of a list in an atomic field, which is then the field, or of a list that the field is in, cannot be
+	// matched one to one between live and incoming; empty if they can.
+	Unmatched string
+	// Live and Incoming are its values as JSON; Incoming is nil if the incoming object lacks the field.
+	Live, Incoming []byte
+	// Owner is its owner in live.
+	Owner FieldOwner
+	// Declared is how the manifests declare the field. It is zero unless the sender is an applier.
+	Declared Declared
+
+	// Scale reports whether it is the object's scale field, Unit whether it is a unit (UnitOf).
+	Scale, Unit bool
+	// Removed reports whether the write removes the field although neither manifest has it, as replacing the whole object does, or
+	// a manifest that drops a parent of it. Any other change that no manifest declares was made by another admission webhook.
+	Removed bool
+	// Editable reports whether a rule with EditApply assigns the field to its owner, and Edited whether the manifest then sets another
+	// value than it set last.
+	Editable, Edited bool
+}
+
+// Changed reports whether the write changes the field's value.
+func (f ContestedField) Changed() bool { return !bytes.Equal(f.Live, f.Incoming) }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
 	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 )
@@ -70,4 +72,19 @@ func ParseControllerFields(text string) (patterns []Pattern, err error) {
 		}
 	}
 	return patterns, errors.Join(errs...)
+}
+
+// ownPrefix is the prefix of handoff's own label and annotations, which are never kept.
+const ownPrefix = "ownership-handoff.io/"
+
+// isOwn reports whether a path is that of a label or annotation by which handoff is configured, or of last-applied.
+func isOwn(path fieldpath.Path) bool {
+	name := path[len(path)-1].FieldName
+	return name != nil && len(path) > 1 && (strings.HasPrefix(*name, ownPrefix) || *name == LastAppliedAnnotation)
+}
+
+// isNeverKept reports whether no rule keeps a field: those that identify the object, its managedFields and last-applied
+// configuration, status, and handoff's own label and annotations.
+func isNeverKept(path fieldpath.Path) bool {
+	return isOwn(path) || apitypes.InStatus(path) || apitypes.IsIdentity(path)
 }

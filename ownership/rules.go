@@ -82,33 +82,5 @@ func inOrder(rules []*Rule) []*Rule {
 // remember reports whether one of the rules depends on the values that manifests have set last.
 func (o ObjectRules) remember() bool { return slices.ContainsFunc(o.rules, (*Rule).remembers) }
 
-// writes reports whether a manager's entry is that of a writer of a rule.
-func (m Managers) writes(r *Rule, e Entry) bool {
-	switch {
-	case r.AnyWriter():
-		return !m.IsApplier(e)
-	case len(r.Writers) > 0:
-		return matches(r.Writers, e.Manager)
-	default:
-		return !m.IsApplier(e) && !m.IsImperative(e)
-	}
-}
-
-// IsEditable reports whether the rule by which a controller owns a field lets a new value in the manifest win (EditApply).
-func (m Managers) IsEditable(field fieldpath.Path, owner FieldOwner) bool {
-	return slices.ContainsFunc(m.RulesFor(field), owner.isEditableBy)
-}
-
 // isEditableBy reports whether the rule is that of the owner, and lets a new value in the manifest win.
 func (o FieldOwner) isEditableBy(r *Rule) bool { return r.Name == o.Rule && r.Edit == EditApply }
-
-// RulesInside returns the rules that name fields inside an atomic field, and of which one of its managers is a writer, in their order.
-func (m Managers) RulesInside(atomic fieldpath.Path, entries []Entry) (inside []*Rule) {
-	for _, rule := range m.rules.rules {
-		leads := slices.ContainsFunc(rule.Fields, func(p Pattern) bool { return len(p) > len(atomic) && p[:len(atomic)].Matches(atomic) })
-		if leads && slices.ContainsFunc(entries, func(e Entry) bool { return m.writes(rule, e) }) {
-			inside = append(inside, rule)
-		}
-	}
-	return inside
-}

@@ -40,31 +40,21 @@ type Search struct {
 // mark is what a field of the tree is there for; a field can have several.
 type mark uint8
 
+// insideField is a field inside an atomic field, which is one value to the API server: a Service's selector, or a list without keys
+// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy). Its managers are those of the atomic field.
+type insideField struct {
+	atomic *fieldtree.Node
+	rules  []*Rule // that name it, in their order
+	// unmatched reports that it is a list in live with elements that have no unique names, and that rules name something in them.
+	unmatched bool
+}
+
 const (
 	contestedMark mark = 1 << iota
 	recordedMark       // in AppliedAnnotation
 	unitMark           // of UnitOf
 	parentMark         // an entry contains others under the field
 )
-
-// Search finds the fields of an applier's write. The time is linear in the size of the objects. If the meter ends the work, the result is
-// not valid. The error is ErrManagedFields.
-func (w Write) Search() (*Search, error) {
-	s := &Search{
-		write: w, applied: w.appliedValues(), tree: &fieldtree.Tree{}, atomic: map[*fieldtree.Node]mark{},
-		inside: map[*fieldtree.Node]*insideField{}, aliases: map[*fieldtree.Node]*fieldtree.Node{}, elsewhere: map[*Rule]Entry{},
-		losers: map[*fieldtree.Node]string{},
-	}
-	for _, add := range []func() error{s.addRuled, s.addUnits, s.addRecorded, s.addLost} {
-		if err := add(); err != nil {
-			return nil, err
-		}
-	}
-	s.addInside()
-	s.readValues()
-	s.readManagers()
-	return s, nil
-}
 
 // mark adds marks to a field, if it is not nil: its path can be too long.
 func (s *Search) mark(n *fieldtree.Node, m mark) {

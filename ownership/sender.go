@@ -6,17 +6,6 @@ import (
 	"github.com/ownership-handoff/handoff/internal/managedfields"
 )
 
-// Sender is the field manager that sends a write.
-type Sender struct {
-	Writer Writer
-	// Entry is the sender's managedFields entry in the incoming object. If there is none, it has only the manager and the
-	// operation.
-	Entry Entry
-}
-
-// ServerSide reports whether the write is a server-side apply.
-func (s Sender) ServerSide() bool { return s.Entry.Operation == managedfields.OperationApply }
-
 // SentBy returns the field manager that sends the write, given its objects, entries and Managers. Without FieldManager, it is the manager
 // whose entry the write updated, and the zero Sender if there is none.
 func (w Write) SentBy() Sender {

@@ -2,7 +2,6 @@ package ownership
 
 import (
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -42,9 +41,6 @@ func newUnitTree() *ruleTree {
 	return t
 }
 
-// ownPrefix is the prefix of handoff's own label and annotations, which are never kept.
-const ownPrefix = "ownership-handoff.io/"
-
 // UnitOf returns the path of the unit that a field of an object of a kind is or belongs to; ok is false for any other field, which the
 // manifest deletes when it drops it (row 5). inMap reports whether the unit is a key of a map of strings.
 func (o Object) UnitOf(kind schema.GroupKind, path fieldpath.Path) (unit fieldpath.Path, inMap, ok bool) {
@@ -65,16 +61,4 @@ func (o Object) isInPodTemplate(unit fieldpath.Path) bool {
 	}
 	containers := slices.Concat(unit[:at+1], fieldpath.MakePathOrDie("spec", "containers"))
 	return len(o.Value(containers)) > 0
-}
-
-// isOwn reports whether a path is that of a label or annotation by which handoff is configured, or of last-applied.
-func isOwn(path fieldpath.Path) bool {
-	name := path[len(path)-1].FieldName
-	return name != nil && len(path) > 1 && (strings.HasPrefix(*name, ownPrefix) || *name == LastAppliedAnnotation)
-}
-
-// isNeverKept reports whether no rule keeps a field: those that identify the object, its managedFields and last-applied
-// configuration, status, and handoff's own label and annotations.
-func isNeverKept(path fieldpath.Path) bool {
-	return isOwn(path) || apitypes.InStatus(path) || apitypes.IsIdentity(path)
 }

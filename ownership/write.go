@@ -1,8 +1,6 @@
 package ownership
 
 import (
-	"fmt"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -38,24 +36,35 @@ type Write struct {
 	Meter Meter
 }
 
-// Read reads what the objects record, given the Managers: the entries of managedFields, the sender and, for an applier, the manifests. The
-// error is ErrManagedFields.
-func (w *Write) Read() (err error) {
-	if w.LiveEntries, err = w.Live.Entries(); err != nil {
-		return fmt.Errorf("oldObject: %w", err)
-	}
-	w.LiveEntries = managedfields.Joined(w.LiveEntries)
-	if w.IncomingEntries, err = w.Incoming.Entries(); err != nil {
-		return fmt.Errorf("object: %w", err)
-	}
-	if w.Sender = w.SentBy(); w.Sender.Writer == Applier {
-		w.Manifests = w.ReadManifests()
-	}
-	return nil
+// Sender is the field manager that sends a write.
+type Sender struct {
+	Writer Writer
+	// Entry is the sender's managedFields entry in the incoming object. If there is none, it has only the manager and the
+	// operation.
+	Entry Entry
 }
 
-// Meter counts steps of work, about one for each byte read, and reports whether the work may continue.
-type Meter = jsontree.Meter
+// ServerSide reports whether the write is a server-side apply.
+func (s Sender) ServerSide() bool { return s.Entry.Operation == managedfields.OperationApply }
+
+// Manifests are the manifest that an applier's write applies, and the base, which it applied before. Where they are recorded
+// depends on the applier:
+//   - server-side apply: the applier's managedFields entry, in incoming and in live
+//   - client-side apply: the last-applied annotation, of incoming and of live
+//   - others, such as Helm 3: not recorded; every field that the write changes, or that the applier comes to manage, counts as
+//     set by the manifest
+//
+// An annotation that the write does not change and that another applier manages does not count: an example is an object that
+// kubectl once applied and that Helm has adopted.
+type Manifests struct {
+	// Recorded reports whether the manifest is the incoming last-applied annotation.
+	Recorded bool
+	// Unread is the error about a last-applied annotation that cannot be read (ErrLastApplied), nil if there is none.
+	Unread error
+
+	was            Entry          // the sender's entry in live
+	manifest, base *jsontree.Node // of client-side apply
+}
 
 // Limit sets the meter of the write and of all that it refers to; nil sets no limit.
 func (w *Write) Limit(meter Meter) {
@@ -80,7 +89,3 @@ func (w Write) ScaleIn(e Entry, scale fieldpath.Path) fieldpath.Path {
 	}
 	return w.Managers.Scale(e.APIVersion)
 }
-
-// ScalePaths returns the path of an object's scale field in an API version ("apps/v1"). It is that of another version if the kind
-// declares none there, and nil if it declares none at all.
-type ScalePaths func(apiVersion string) fieldpath.Path

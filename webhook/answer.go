@@ -13,16 +13,6 @@ import (
 	"github.com/ownership-handoff/handoff/merge"
 )
 
-// outcome is the result of evaluating a review. The zero outcome allows the write unmodified, without warnings.
-type outcome struct {
-	mode   optin.Mode
-	secret bool // whether the values of fields must not appear in any text
-	// decided are the decisions; without operations in mode warn.
-	decided merge.Outcome
-	// notes are the warnings that are not about a field.
-	notes []string
-}
-
 // response returns the response for an outcome, with its patch as JSON.
 func (out outcome) response(uid string, patch []byte) *admissionv1.AdmissionResponse {
 	response := &admissionv1.AdmissionResponse{

@@ -5,16 +5,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/ownership-handoff/handoff/internal/optin"
-	"github.com/ownership-handoff/handoff/internal/ratelimit"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -39,7 +36,7 @@ func (h *Handler) recordEvents(w ownership.Write, out outcome) {
 	if !ok {
 		return
 	}
-	changes := grouped(out.decided.Changes, func(c *merge.Change) string { return out.effect(c).event })
+	changes := grouped(out.decided.Changes, func(c *merge.Change) string { return out.deed(c).event })
 	delete(changes, "")
 	for _, reason := range slices.Sorted(maps.Keys(changes)) {
 		if !h.eventLimit.allow(w.Namespace, time.Now()) {
@@ -112,38 +109,4 @@ func referenceTo(w ownership.Write) (reference *corev1.ObjectReference, ok bool)
 	return &corev1.ObjectReference{
 		APIVersion: w.Kind.GroupVersion().String(), Kind: w.Kind.Kind, Namespace: w.Namespace, Name: w.Name, UID: types.UID(uid),
 	}, ok
-}
-
-// eventLimit limits the Events of each namespace, and of all namespaces together. The zero eventLimit is ready to use.
-type eventLimit struct {
-	skipped ratelimit.Log
-
-	mutex      sync.Mutex
-	all        *rate.Limiter
-	namespaces map[string]*rate.Limiter
-}
-
-const (
-	eventsPerSecond, eventBurst       = 1, 100 // of a namespace
-	allEventsPerSecond, allEventBurst = 10, 300
-	// maxLimiters is the number of namespaces from which limiters are removed that limit nothing at present.
-	maxLimiters = 1000
-)
-
-func (l *eventLimit) allow(namespace string, now time.Time) bool {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	if l.namespaces == nil {
-		l.all, l.namespaces = rate.NewLimiter(allEventsPerSecond, allEventBurst), map[string]*rate.Limiter{}
-	}
-	limiter := l.namespaces[namespace]
-	if limiter == nil {
-		if len(l.namespaces) >= maxLimiters {
-			maps.DeleteFunc(l.namespaces, func(_ string, other *rate.Limiter) bool { return other.TokensAt(now) >= eventBurst })
-		}
-		limiter = rate.NewLimiter(eventsPerSecond, eventBurst)
-		l.namespaces[namespace] = limiter
-	}
-	// Check the namespace's limit first, so that Events beyond it do not use up the common limit.
-	return limiter.AllowN(now, 1) && l.all.AllowN(now, 1)
 }

@@ -8,41 +8,11 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/events"
 
-	"github.com/ownership-handoff/handoff/internal/ratelimit"
 	"github.com/ownership-handoff/handoff/merge"
-	"github.com/ownership-handoff/handoff/ownership"
 )
-
-// Settings are what the configuration says.
-type Settings struct {
-	Managers ownership.Managers
-	Rules    ownership.Rules
-	// Version is that of the program and of its configuration, for kubectl handoff doctor.
-	Version string
-}
-
-// Handler answers AdmissionReviews (admission.k8s.io/v1), which package serving receives. Every response allows the write. All
-// exported fields except Events and GuardMissing are required.
-type Handler struct {
-	Cluster Cluster
-	// Settings returns the settings for the next review.
-	Settings func() Settings
-	Metrics  *Metrics
-	Log      logr.Logger
-	// Events records Events on the object about the decisions, except those that only warn; if nil, no Events are recorded.
-	Events events.EventRecorder
-	// GuardMissing reports whether no guard is installed. If it is nil, or does not know, the guard may be installed.
-	GuardMissing func() bool
-
-	shedding ratelimit.Log
-
-	eventLimit eventLimit
-}
 
 // Answer answers a review. body is what was received of it before readErr, most likely with the uid. The status is always 200: the
 // API server treats any other status as an error, and with failurePolicy Fail it would deny the write.

@@ -7,20 +7,8 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/protocol"
-	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
-
-// Cluster is the cluster state that the webhook needs in addition to a review.
-type Cluster interface {
-	merge.Cluster
-	// Ready reports whether the results of the other methods are complete.
-	Ready() bool
-	// Stale reports whether they may be out of date, and since when.
-	Stale() (since time.Time, stale bool)
-	// NamespaceMode returns a namespace's mode annotation; ok is false if it has none.
-	NamespaceMode(namespace string) (mode string, ok bool)
-}
 
 // modeOf returns the mode of a write, and notes about invalid modes and stale cluster state. Stale state is still used:
 // it is most likely still true, so that resetting replicas would do more harm than keeping them. But the writer must know.

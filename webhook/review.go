@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/optin"
+	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -21,6 +23,16 @@ type review struct {
 	write ownership.Write
 	// guardMissing reports whether no guard is installed, so that a client has written the guard's condition.
 	guardMissing bool
+}
+
+// outcome is the result of evaluating a review. The zero outcome allows the write unmodified, without warnings.
+type outcome struct {
+	mode   optin.Mode
+	secret bool // whether the values of fields must not appear in any text
+	// decided are the decisions; without operations in mode warn.
+	decided merge.Outcome
+	// notes are the warnings that are not about a field.
+	notes []string
 }
 
 // decode reads a body. If it returns an error, r contains what was read before, in particular the uid, which the response needs.

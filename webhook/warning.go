@@ -47,7 +47,7 @@ func isHeldBack(c *merge.Change) bool {
 
 // words returns the warning in three parts: before the owner's name, the name, and after it.
 func (out outcome) words(c *merge.Change, path, value string) (before, name, after string) {
-	before, name, after = c.Text(out.effect(c).did+" "+path+value, path)
+	before, name, after = c.Text(out.deed(c).did+" "+path+value, path)
 	verdict := c.Decision.Verdict
 	if out.mode != optin.Enforce && verdict != merge.Warn && verdict != merge.Removed {
 		before, after = "(warn) "+before, strings.TrimSuffix(after, merge.NoAction) // nothing was done
@@ -55,24 +55,24 @@ func (out outcome) words(c *merge.Change, path, value string) (before, name, aft
 	return before, name, after
 }
 
-// effect is what the texts say that was done, and the reason of the Event about it. There is no Event if nothing was to be done.
-type effect struct{ did, event string }
+// deed is what the texts say that was done, and the reason of the Event about it. There is no Event if nothing was to be done.
+type deed struct{ did, event string }
 
-// effects are what is done in mode enforce, and what mode warn says would be done; both are the same if it is empty.
-var effects = map[merge.Verdict]struct {
+// deeds are what is done in mode enforce, and what mode warn says would be done; both are the same if it is empty.
+var deeds = map[merge.Verdict]struct {
 	event string
-	warn  effect
+	warn  deed
 }{
-	merge.Keep:         {"OwnershipKept", effect{"would keep", "OwnershipWouldBeKept"}},
-	merge.Start:        {"OwnershipKept", effect{"would start with", "OwnershipWouldBeKept"}},
-	merge.Clear:        {"DefaultCleared", effect{"would clear", "DefaultWouldBeCleared"}},
-	merge.ManifestWins: {"OwnershipOverruled", effect{"would not keep", "OwnershipWouldBeOverruled"}},
+	merge.Keep:         {"OwnershipKept", deed{"would keep", "OwnershipWouldBeKept"}},
+	merge.Start:        {"OwnershipKept", deed{"would start with", "OwnershipWouldBeKept"}},
+	merge.Clear:        {"DefaultCleared", deed{"would clear", "DefaultWouldBeCleared"}},
+	merge.ManifestWins: {"OwnershipOverruled", deed{"would not keep", "OwnershipWouldBeOverruled"}},
 }
 
-func (out outcome) effect(c *merge.Change) effect {
-	of := effects[c.Decision.Verdict]
+func (out outcome) deed(c *merge.Change) deed {
+	of := deeds[c.Decision.Verdict]
 	if out.mode == optin.Enforce || of.warn.did == "" {
-		return effect{c.Decision.Verdict.Done(), of.event}
+		return deed{c.Decision.Verdict.Done(), of.event}
 	}
 	return of.warn
 }
@@ -101,7 +101,7 @@ func (out outcome) sentence(c *merge.Change, path string, of ownership.FieldOwne
 	if c.Field.Scale {
 		values = "live " + count(string(c.Field.Live)) + ", incoming " + count(string(c.Field.Incoming)) + ", "
 	}
-	return out.effect(c).did + " " + path + ": " + values + "owner " + owner
+	return out.deed(c).did + " " + path + ": " + values + "owner " + owner
 }
 
 // warningOf joins a warning from two fixed parts and the name between them, which is cut if the whole is too long. Line breaks

@@ -115,14 +115,6 @@ func (r *Reader) scalersIn(ctx context.Context, namespace string) (read *scalers
 	return read, err
 }
 
-// scaleField is the scale field of a kind: in one version, and in any. Without a path and a gap, the kind has none; the gap says why it
-// is unknown.
-type scaleField struct {
-	path fieldpath.Path
-	in   ownership.ScalePaths
-	gap  string
-}
-
 func (r *Reader) scaleField(ctx context.Context, kind schema.GroupVersionKind) (field scaleField, err error) {
 	field, known := r.fields[kind]
 	if !known {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/internal/scale"
@@ -46,6 +47,14 @@ type Reader struct {
 	scalers  map[string]*scalers // by namespace
 }
 
+// scaleField is the scale field of a kind: in one version, and in any. Without a path and a gap, the kind has none; the gap says why it
+// is unknown.
+type scaleField struct {
+	path fieldpath.Path
+	in   ownership.ScalePaths
+	gap  string
+}
+
 // origin is where objects are read from: a cluster, or files. An empty namespace stands for all.
 type origin interface {
 	// chosen returns the objects that a reader selects. If only some can be read, the gaps are about the others.
@@ -65,6 +74,9 @@ type origin interface {
 }
 
 type visitObject func(o *unstructured.Unstructured) error
+
+// Scalable is a type that stands for all kinds with a scale subresource.
+const Scalable = "*"
 
 // Offline reports whether objects are read from files instead of a cluster.
 func (r Reader) Offline() bool { return len(r.Files.Filenames) > 0 || r.Files.Kustomize != "" }

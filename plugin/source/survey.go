@@ -35,9 +35,6 @@ type Survey struct {
 	seen    map[Identity]bool         // the kinds that namespaces have objects of
 }
 
-// Scalable is a type that stands for all kinds with a scale subresource.
-const Scalable = "*"
-
 // Survey starts a survey of types; without any, of all kinds with a scale subresource. Of ReplicaSets it then surveys only those that
 // an autoscaler targets, because a Deployment usually owns the others.
 func (r *Reader) Survey(ctx context.Context, types ...string) (*Survey, error) {

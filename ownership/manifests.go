@@ -3,7 +3,6 @@ package ownership
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -13,76 +12,20 @@ import (
 	"github.com/ownership-handoff/handoff/internal/managedfields"
 )
 
-// ErrLastApplied is returned for a last-applied annotation that is not a valid JSON object.
-var ErrLastApplied = errors.New("annotation " + LastAppliedAnnotation + " cannot be read")
-
-// LastAppliedManifest returns the last-applied configuration, nil if the object has none. The error is ErrLastApplied.
-func (o Object) LastAppliedManifest() (*jsontree.Node, error) {
-	if o.Annotation(LastAppliedAnnotation) == nil {
-		return nil, nil //nolint:nilnil // a nil Node is a missing value
+// Read reads what the objects record, given the Managers: the entries of managedFields, the sender and, for an applier, the manifests. The
+// error is ErrManagedFields.
+func (w *Write) Read() (err error) {
+	if w.LiveEntries, err = w.Live.Entries(); err != nil {
+		return fmt.Errorf("oldObject: %w", err)
 	}
-	return o.lastApplied()
-}
-
-func (o Object) readLastApplied() (*jsontree.Node, error) {
-	text, ok := o.Annotation(LastAppliedAnnotation).Bytes()
-	if !ok {
-		return nil, fmt.Errorf("%w: not a string", ErrLastApplied)
+	w.LiveEntries = managedfields.Joined(w.LiveEntries)
+	if w.IncomingEntries, err = w.Incoming.Entries(); err != nil {
+		return fmt.Errorf("object: %w", err)
 	}
-	root, err := jsontree.Parse(text)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrLastApplied, err)
-	case !root.IsObject():
-		return nil, fmt.Errorf("%w: %w", ErrLastApplied, ErrNotAnObject)
+	if w.Sender = w.SentBy(); w.Sender.Writer == Applier {
+		w.Manifests = w.ReadManifests()
 	}
-	return root, nil
-}
-
-// sameLastApplied reports whether two objects have the same LastAppliedAnnotation, or both have none.
-func sameLastApplied(a, b Object) bool {
-	return bytes.Equal(a.Annotation(LastAppliedAnnotation).Text(), b.Annotation(LastAppliedAnnotation).Text())
-}
-
-// Sharing returns the object with the last-applied configuration of another one if both have the same, so that it is read once.
-func (o Object) Sharing(other Object) Object {
-	if o.Present() && other.Present() && sameLastApplied(o, other) {
-		o.lastApplied = other.lastApplied
-	}
-	return o
-}
-
-// Declared is how an applier's manifests declare one field.
-type Declared struct {
-	// Manifest is how the manifest applied now declares the field, Base how the one applied before does.
-	Manifest, Base Declaration
-}
-
-// ownerWithoutEntry returns the kind of owner of a field that no managedFields entry contains.
-func (d Declared) ownerWithoutEntry() Owner {
-	if d.Base != Lacks {
-		return Manifest
-	}
-	return Default
-}
-
-// Manifests are the manifest that an applier's write applies, and the base, which it applied before. Where they are recorded
-// depends on the applier:
-//   - server-side apply: the applier's managedFields entry, in incoming and in live
-//   - client-side apply: the last-applied annotation, of incoming and of live
-//   - others, such as Helm 3: not recorded; every field that the write changes, or that the applier comes to manage, counts as
-//     set by the manifest
-//
-// An annotation that the write does not change and that another applier manages does not count: an example is an object that
-// kubectl once applied and that Helm has adopted.
-type Manifests struct {
-	// Recorded reports whether the manifest is the incoming last-applied annotation.
-	Recorded bool
-	// Unread is the error about a last-applied annotation that cannot be read (ErrLastApplied), nil if there is none.
-	Unread error
-
-	was            Entry          // the sender's entry in live
-	manifest, base *jsontree.Node // of client-side apply
+	return nil
 }
 
 // ReadManifests returns the manifests of an applier's write, given the entries and the sender. An annotation that cannot be read counts as
@@ -169,11 +112,6 @@ func setsIf(sets bool) Declaration {
 		return Sets
 	}
 	return Lacks
-}
-
-// LastAppliedPath returns the path of LastAppliedAnnotation.
-func LastAppliedPath() fieldpath.Path {
-	return fieldpath.MakePathOrDie("metadata", "annotations", LastAppliedAnnotation)
 }
 
 // Defaulted reports whether no manager has declared the field at path of live, as far as that is recorded.
