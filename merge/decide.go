@@ -214,7 +214,7 @@ func decideFields(w ownership.Write, scaled []*Change, meter ownership.Meter) (o
 func recordApplied(search *ownership.Search) (changes []*Change, isRecorded bool) {
 	text, changed := search.AppliedValues()
 	if changed {
-		value, _ := json.Marshal(string(text)) //nolint:errchkjson // a string
+		value, _ := json.Marshal(string(text))
 		field := ownership.ContestedField{Path: ownership.AppliedPath(), Live: value}
 		changes = []*Change{{Field: field, Decision: Decision{Verdict: Record}}}
 	}

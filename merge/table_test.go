@@ -30,29 +30,26 @@ var (
 	lacksIt                = []ownership.Declaration{ownership.Lacks}
 	setsIt                 = []ownership.Declaration{ownership.Sets}
 	null                   = []ownership.Declaration{ownership.Clears}
-	hasIt                  = []ownership.Declaration{ownership.Sets, ownership.Clears}
 )
 
-// expectation is what docs/decisions.md says about some fields. An empty list stands for any; starts is as it stands.
+// expectation is what docs/decisions.md says about some fields. An empty list stands for any; starts is as it stands. A field is dropped if the
+// manifest lacks it, and the base has it or the write removes it.
 type expectation struct {
-	starts         bool
-	owners         []ownership.Owner
-	writers        []ownership.Writer
-	manifest, base []ownership.Declaration
-	scale          []bool
-	unit, toOne    []bool
-	toOneInDiff    []bool
-	contradicted   []bool
-	removed        []bool
-	edited         []bool
-	want           merge.Decision
+	starts   bool
+	owners   []ownership.Owner
+	writers  []ownership.Writer
+	manifest []ownership.Declaration
+	want     merge.Decision
+
+	drops, scale, unit, edited, contradicted, toOne, toOneInDiff []bool
 }
 
 func (e expectation) covers(c *merge.Change) bool {
 	f := c.Field
-	return e.starts == c.Starts && has(e.contradicted, c.Contradicted) && has(e.owners, f.Owner.Kind) && has(e.writers, c.Writer) &&
-		has(e.manifest, f.Declared.Manifest) && has(e.base, f.Declared.Base) && has(e.scale, f.Scale) && has(e.removed, f.Removed) &&
-		has(e.unit, f.Unit) && has(e.toOne, c.ToOne) && has(e.toOneInDiff, c.ToOneInDiff) && has(e.edited, f.Edited)
+	drops := f.Declared.Manifest == ownership.Lacks && (f.Declared.Base != ownership.Lacks || f.Removed)
+	return e.starts == c.Starts && has(e.owners, f.Owner.Kind) && has(e.writers, c.Writer) && has(e.manifest, f.Declared.Manifest) &&
+		has(e.drops, drops) && has(e.scale, f.Scale) && has(e.unit, f.Unit) && has(e.edited, f.Edited) &&
+		has(e.contradicted, c.Contradicted) && has(e.toOne, c.ToOne) && has(e.toOneInDiff, c.ToOneInDiff)
 }
 
 func has[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
@@ -60,81 +57,50 @@ func has[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Con
 // expectations is the decision table written out once more, in disjoint sentences: each field is in exactly one.
 func expectations() map[string]expectation {
 	of := func(o ...ownership.Owner) []ownership.Owner { return o }
-	yes, no := []bool{true}, []bool{false}
-	none := merge.Decision{Row: 0, Verdict: merge.Through}
+	row := func(n int, v merge.Verdict) merge.Decision { return merge.Decision{Row: n, Verdict: v} }
+	yes, no, none := []bool{true}, []bool{false}, merge.Decision{}
 	return map[string]expectation{
 		"row 1: a field of an autoscaler or a controller is kept although the manifest sets it": {
-			owners: autoscalerOrController, writers: applier, manifest: setsIt, edited: no, want: merge.Decision{Row: 1, Verdict: merge.Keep},
+			owners: autoscalerOrController, writers: applier, manifest: setsIt, edited: no, want: row(1, merge.Keep),
 		},
 		"row 1: a field of an autoscaler is kept, whatever a rule says": {
-			owners: of(ownership.Autoscaler), writers: applier, manifest: setsIt, edited: yes, want: merge.Decision{Row: 1, Verdict: merge.Keep},
+			owners: of(ownership.Autoscaler), writers: applier, manifest: setsIt, edited: yes, want: row(1, merge.Keep),
 		},
 		"row 6: the manifest takes over a controller's field where it has changed and the rule lets it win": {
-			owners: of(ownership.Controller), writers: applier, manifest: setsIt, edited: yes, want: merge.Decision{Row: 6, Verdict: merge.Through},
+			owners: of(ownership.Controller), writers: applier, manifest: setsIt, edited: yes, want: row(6, merge.Through),
 		},
 		"row 2: a field of an autoscaler or a controller is kept when the manifest drops it": {
-			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: hasIt,
-			want: merge.Decision{Row: 2, Verdict: merge.Keep},
-		},
-		"row 2: a field that no manifest had is kept when a write removes it": {
-			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: lacksIt, removed: yes,
-			want: merge.Decision{Row: 2, Verdict: merge.Keep},
+			owners: autoscalerOrController, writers: applier, drops: yes, want: row(2, merge.Keep),
 		},
 		"no row: a manifest that never had an autoscaler's field and does not change it": {
-			owners: autoscalerOrController, writers: applier, manifest: lacksIt, base: lacksIt, removed: no, want: none,
+			owners: autoscalerOrController, writers: applier, manifest: lacksIt, drops: no, want: none,
 		},
 		"row 3: replicas of an imperative command are kept when the manifest drops them": {
-			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: hasIt, scale: yes,
-			want: merge.Decision{Row: 3, Verdict: merge.Keep},
+			owners: of(ownership.Imperative), writers: applier, drops: yes, scale: yes, want: row(3, merge.Keep),
 		},
 		"row 3: a unit of an imperative command is kept when the manifest drops it": {
-			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: hasIt, scale: no, unit: yes,
-			want: merge.Decision{Row: 3, Verdict: merge.Keep},
-		},
-		"row 3: replicas that no manifest had are kept when a write removes them": {
-			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, scale: yes,
-			want: merge.Decision{Row: 3, Verdict: merge.Keep},
-		},
-		"row 3: a unit that no manifest had is kept when a write removes it": {
-			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, scale: no, unit: yes,
-			want: merge.Decision{Row: 3, Verdict: merge.Keep},
+			owners: of(ownership.Imperative), writers: applier, drops: yes, scale: no, unit: yes, want: row(3, merge.Keep),
 		},
 		"row 3: replicas of an imperative command that a template has left empty are kept": {
-			owners: of(ownership.Imperative), writers: applier, manifest: null, scale: yes, want: merge.Decision{Row: 3, Verdict: merge.Keep},
+			owners: of(ownership.Imperative), writers: applier, manifest: null, scale: yes, want: row(3, merge.Keep),
 		},
 		"row 5: another field of an imperative command is deleted when the manifest drops it": {
-			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: hasIt, scale: no, unit: no,
-			want: merge.Decision{Row: 5, Verdict: merge.Removed},
-		},
-		"row 5: another field of an imperative command that a write removes is deleted": {
-			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, scale: no, unit: no,
-			want: merge.Decision{Row: 5, Verdict: merge.Removed},
+			owners: of(ownership.Imperative), writers: applier, drops: yes, scale: no, unit: no, want: row(5, merge.Removed),
 		},
 		"no row: a manifest that never had a person's field and does not change it": {
-			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, base: lacksIt, removed: no, want: none,
+			owners: of(ownership.Imperative), writers: applier, manifest: lacksIt, drops: no, want: none,
 		},
 		"row 4: dropping replicas does not scale to 1": {
-			owners: of(ownership.Manifest, ownership.Default), writers: applier, manifest: lacksIt, base: hasIt, scale: yes,
-			want: merge.Decision{Row: 4, Verdict: merge.Keep},
-		},
-		"row 4: a write that removes the manifest's replicas does not scale to 1": {
-			owners: of(ownership.Manifest, ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, scale: yes,
-			want: merge.Decision{Row: 4, Verdict: merge.Keep},
+			owners: of(ownership.Manifest, ownership.Default), writers: applier, drops: yes, scale: yes, want: row(4, merge.Keep),
 		},
 		"row 4: a template that leaves replicas empty does not scale to 1": {
-			owners: of(ownership.Manifest, ownership.Default), writers: applier, manifest: null, scale: yes,
-			want: merge.Decision{Row: 4, Verdict: merge.Keep},
+			owners: of(ownership.Manifest, ownership.Default), writers: applier, manifest: null, scale: yes, want: row(4, merge.Keep),
 		},
 		"row 5: other fields of the manifest are deleted with it": {
-			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: hasIt, scale: no,
-			want: merge.Decision{Row: 5, Verdict: merge.Through},
-		},
-		"row 5: other fields of the manifest that a write removes are deleted": {
-			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, scale: no,
-			want: merge.Decision{Row: 5, Verdict: merge.Through},
+			owners: of(ownership.Manifest), writers: applier, drops: yes, scale: no, want: row(5, merge.Through),
 		},
 		"no row: a field that an applier manages, in neither manifest and unchanged by the write": {
-			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, base: lacksIt, removed: no, want: none,
+			owners: of(ownership.Manifest), writers: applier, manifest: lacksIt, drops: no, want: none,
 		},
 		"no row: the manifest sets its own field": {
 			owners: of(ownership.Manifest), writers: applier, manifest: setsIt, scale: no, want: none,
@@ -143,53 +109,45 @@ func expectations() map[string]expectation {
 			owners: of(ownership.Manifest), writers: applier, manifest: setsIt, scale: yes, toOne: no, toOneInDiff: no, want: none,
 		},
 		"row 6: the manifest takes over imperative and defaulted fields": {
-			owners: of(ownership.Imperative, ownership.Default), writers: applier, manifest: setsIt, scale: no,
-			want: merge.Decision{Row: 6, Verdict: merge.Through},
+			owners: of(ownership.Imperative, ownership.Default), writers: applier, manifest: setsIt, scale: no, want: row(6, merge.Through),
 		},
 		"row 6: the manifest takes over imperative and defaulted replicas": {
 			owners: of(ownership.Imperative, ownership.Default), writers: applier, manifest: setsIt, scale: yes, toOne: no, toOneInDiff: no,
-			want: merge.Decision{Row: 6, Verdict: merge.Through},
+			want: row(6, merge.Through),
 		},
 		"row 6: replicas that become 1, and that the manifest may have dropped": {
-			owners: otherThanThese, writers: applier, manifest: setsIt, scale: yes, toOne: yes,
-			want: merge.Decision{Row: 6, Verdict: merge.Warn},
+			owners: otherThanThese, writers: applier, manifest: setsIt, scale: yes, toOne: yes, want: row(6, merge.Warn),
 		},
 		"row 6: replicas that kubectl diff shows as 1": {
-			owners: otherThanThese, writers: applier, manifest: setsIt, scale: yes, toOne: no, toOneInDiff: yes,
-			want: merge.Decision{Row: 6, Verdict: merge.Warn},
+			owners: otherThanThese, writers: applier, manifest: setsIt, scale: yes, toOne: no, toOneInDiff: yes, want: row(6, merge.Warn),
 		},
 		"no row: an undeclared field follows the API server's default": {
-			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, removed: no, contradicted: no, want: none,
+			owners: of(ownership.Default), writers: applier, manifest: lacksIt, drops: no, contradicted: no, want: none,
 		},
-		"no row: a defaulted field that a write removes": {
-			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, removed: yes, scale: no, want: none,
-		},
-		"no row: a defaulted field that the base has": {
-			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: hasIt, scale: no, want: none,
+		"no row: a defaulted field that the manifest or the write drops": {
+			owners: of(ownership.Default), writers: applier, drops: yes, scale: no, want: none,
 		},
 		"row 7: a default that another choice of the manifest excludes is cleared": {
-			owners: of(ownership.Default), writers: applier, manifest: lacksIt, base: lacksIt, removed: no, contradicted: yes,
-			want: merge.Decision{Row: 7, Verdict: merge.Clear},
+			owners: of(ownership.Default), writers: applier, manifest: lacksIt, drops: no, contradicted: yes, want: row(7, merge.Clear),
 		},
 		"row 8: null clears what no autoscaler or controller owns": {
-			owners: otherThanThese, writers: applier, manifest: null, scale: no, want: merge.Decision{Row: 8, Verdict: merge.Through},
+			owners: otherThanThese, writers: applier, manifest: null, scale: no, want: row(8, merge.Through),
 		},
 		"row 8: null does not clear a field that row 1 keeps": {
-			owners: autoscalerOrController, writers: applier, manifest: null, want: merge.Decision{Row: 8, Verdict: merge.Keep},
+			owners: autoscalerOrController, writers: applier, manifest: null, want: row(8, merge.Keep),
 		},
 		"row 9: a person is warned where an autoscaler owns the field": {
-			owners: of(ownership.Autoscaler), writers: []ownership.Writer{ownership.ImperativeWriter},
-			want: merge.Decision{Row: 9, Verdict: merge.Warn},
+			owners: of(ownership.Autoscaler), writers: []ownership.Writer{ownership.ImperativeWriter}, want: row(9, merge.Warn),
 		},
 		"row 9: a person is let through elsewhere": {
 			owners:  of(ownership.Controller, ownership.Manifest, ownership.Imperative, ownership.Default),
-			writers: []ownership.Writer{ownership.ImperativeWriter}, want: merge.Decision{Row: 9, Verdict: merge.Through},
+			writers: []ownership.Writer{ownership.ImperativeWriter}, want: row(9, merge.Through),
 		},
 		"row 10: writes of other writers pass": {
-			writers: []ownership.Writer{ownership.OtherWriter}, want: merge.Decision{Row: 10, Verdict: merge.Through},
+			writers: []ownership.Writer{ownership.OtherWriter}, want: row(10, merge.Through),
 		},
 		"row 12: a new workload starts at the count of the autoscaler, which wants more": {
-			starts: true, owners: of(ownership.Autoscaler), writers: applier, want: merge.Decision{Row: 12, Verdict: merge.Start},
+			starts: true, owners: of(ownership.Autoscaler), writers: applier, want: row(12, merge.Start),
 		},
 		"no row: an object without an autoscaler is created unchanged": {
 			starts: true, owners: of(ownership.Controller, ownership.Manifest, ownership.Imperative, ownership.Default),
@@ -203,6 +161,7 @@ func expectations() map[string]expectation {
 
 func TestLookupFollowsTheDecisionTable(t *testing.T) {
 	table := expectations()
+	rowAndVerdict := cmpopts.IgnoreFields(merge.Decision{}, "Name", "message")
 	covered, problems, examples := map[string]int{}, map[string]int{}, map[string]string{}
 	for f := range everyField() {
 		var sentences []string
@@ -216,7 +175,7 @@ func TestLookupFollowsTheDecisionTable(t *testing.T) {
 		if got := merge.Lookup(*f); len(sentences) != 1 {
 			slices.Sort(sentences)
 			problem = fmt.Sprintf("want one sentence about it, got %q", sentences)
-		} else if diff := cmp.Diff(table[sentences[0]].want, withoutWords(got), cmpopts.IgnoreUnexported(merge.Decision{})); diff != "" {
+		} else if diff := cmp.Diff(table[sentences[0]].want, got, rowAndVerdict); diff != "" {
 			problem = fmt.Sprintf("%s (-want +got):\n%s", sentences[0], diff)
 		} else if got.Verdict == merge.ManifestWins || got.Verdict == merge.Record {
 			problem = fmt.Sprintf("row %d: no row has verdict %s", got.Row, got.Verdict)
@@ -234,11 +193,6 @@ func TestLookupFollowsTheDecisionTable(t *testing.T) {
 			t.Errorf("everyField yields no field that this is about: %s", sentence)
 		}
 	}
-}
-
-// withoutWords leaves the row and the verdict.
-func withoutWords(d merge.Decision) merge.Decision {
-	return merge.Decision{Row: d.Row, Verdict: d.Verdict}
 }
 
 // TestEveryFactIsVaried fails for a fact that everyField does not know. Editable only changes the words of a message.

@@ -94,13 +94,13 @@ func (s *Search) field(n *fieldtree.Node) (c ContestedField, ok bool) {
 		return c, in == nil || c.Unmatched == "" || c.Changed()
 	case c.Unit:
 		c.Declared, c.Removed = s.declaredUnit(n, c), false
-		c.Owner, ok = s.unitOwner(n, c)
+		c.Owner, ok = s.unitOwner(n)
 	}
 	return c, ok
 }
 
 // unitOwner returns the manager that has written a unit; ok is false if live has the value that the base sets.
-func (s *Search) unitOwner(n *fieldtree.Node, c ContestedField) (owner FieldOwner, ok bool) {
+func (s *Search) unitOwner(n *fieldtree.Node) (owner FieldOwner, ok bool) {
 	if s.isBase(n) {
 		return owner, false
 	}

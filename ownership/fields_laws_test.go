@@ -68,10 +68,9 @@ func coversEntries(t *testing.T, live ownership.Object, fields ownership.Fields,
 			if isAside(path) || isUnsetTime(live, path) || onlyAside.Has(path) || listed.Has(path) || !within(listed, path).Empty() {
 				continue
 			}
-			at, ok := live.Pointer(path)
-			if !ok || !slices.ContainsFunc(fields, func(f ownership.Field) bool {
-				pointer, _ := live.Pointer(f.Path)
-				return strings.HasPrefix(pointer+"/", at+"/")
+			at := live.At().Find(path)
+			if at == nil || !slices.ContainsFunc(fields, func(f ownership.Field) bool {
+				return strings.HasPrefix(live.At().Find(f.Path).Pointer()+"/", at.Pointer()+"/")
 			}) {
 				t.Errorf("%s manages %s, which is not listed", e.Manager, path)
 			}

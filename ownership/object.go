@@ -114,12 +114,6 @@ func (o Object) Value(path fieldpath.Path) []byte {
 	return o.root.Find(path).Text()
 }
 
-// Pointer returns the JSON pointer (RFC 6901) of the field at path in the object; ok is false if the object lacks the field.
-func (o Object) Pointer(path fieldpath.Path) (pointer string, ok bool) {
-	found := o.root.Find(path)
-	return found.PointerIn(o.root), found != nil
-}
-
 // ErrLastApplied is returned for a last-applied annotation that is not a valid JSON object.
 var ErrLastApplied = errors.New("annotation " + LastAppliedAnnotation + " cannot be read")
 

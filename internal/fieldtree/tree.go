@@ -52,9 +52,6 @@ func (t *Tree) Nodes() []*Node { return t.nodes }
 // Len returns the number of nodes.
 func (t *Tree) Len() int { return len(t.nodes) }
 
-// Empty reports whether the tree has no paths.
-func (t *Tree) Empty() bool { return len(t.nodes) == 0 }
-
 // Add adds a path and returns its node. It returns nil for a path that is empty, longer than MaxDepth or cannot be serialized.
 func (t *Tree) Add(path fieldpath.Path) *Node {
 	n := t.AddUnwanted(path)

@@ -71,9 +71,10 @@ func TestProgramsShareOnlyWhatBothDecideBy(t *testing.T) {
 	}
 }
 
-// The webhook links neither a command line nor a printer, the plugin no cache.
-func TestProgramsDoNotLinkLibrariesOfTheOther(t *testing.T) {
+// The webhook links neither a command line nor a printer, the plugin no cache, and the libraries for other projects no client.
+func TestWhatPackagesDoNotLink(t *testing.T) {
 	for program, forbidden := range map[string][]string{
+		"merge/schema": {"net/http", "k8s.io"}, "merge/threeway": {"net/http", "k8s.io"}, "merge/twoway": {"net/http", "k8s.io"},
 		"cmd/handoff-webhook": {"k8s.io/cli-runtime", "github.com/spf13/cobra"},
 		"cmd/kubectl-handoff": {"sigs.k8s.io/controller-runtime"},
 	} {

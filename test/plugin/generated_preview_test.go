@@ -152,8 +152,8 @@ func (s scenario) compare(got predicted, mode string, before ownership.Object, s
 			}
 		}
 		for _, o := range []ownership.Object{before, after} {
-			if pointer, ok := o.Pointer(path); ok {
-				places = append(places, pointer)
+			if at := o.At().Find(path); at != nil {
+				places = append(places, at.Pointer())
 			}
 		}
 	}
