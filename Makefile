@@ -192,8 +192,8 @@ fuzz-long:
 DURATION ?= 10m
 NAMESPACES ?= 12
 .PHONY: soak
-soak: controlplane bin/helm build ## break one part of a cluster after the other while clients write, and check every write: DURATION=24h NAMESPACES=50 FAULTS=NAME,NAME
-	go test -count=1 -timeout 0 -v -run '^TestSoak$$' ./test/soak -args -duration=$(DURATION) -namespaces=$(NAMESPACES) $(if $(FAULTS),-faults='$(FAULTS)')
+soak: controlplane bin/helm build ## break one part of a cluster after the other while clients write, and check every write: DURATION=24h NAMESPACES=50 THINK=500ms FAULTS=NAME,NAME
+	go test -count=1 -timeout 0 -v -run '^TestSoak$$' ./test/soak -args -duration=$(DURATION) -namespaces=$(NAMESPACES) $(if $(THINK),-think=$(THINK)) $(if $(FAULTS),-faults='$(FAULTS)')
 
 # RELEASES=yes installs two releases of this commit, upgrades, downgrades and upgrades them again, without anything else of this
 # repository.

@@ -193,7 +193,7 @@ func (b *books) record(e event) {
 	case !known || e.Verb == "create":
 	case after.generation > before.generation+1:
 		b.Unseen++
-		if !active.may(noAPI) && !b.timedOut[e.key()] {
+		if !b.faults.mayHave(noAPI, before.at, e.StageTimestamp.Time) && !b.timedOut[e.key()] {
 			b.violate("%s: a write has no line in the audit log:\n\t%s", e.key(), strings.Join(after.trail, "\n\t"))
 		}
 		b.timedOut[e.key()] = false

@@ -77,6 +77,13 @@ func (h *history) during(from, to time.Time) faults {
 	return nil
 }
 
+// mayHave reports whether a fault that has lasted since a time can have a consequence.
+func (h *history) mayHave(c consequences, from, to time.Time) bool {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return slices.ContainsFunc(h.played, func(s span) bool { return s.overlaps(from, to) && s.faults.may(c) })
+}
+
 // setGuard records that the guard is in force, since it was installed, or is no longer.
 func (h *history) setGuard(on bool, installing time.Time) {
 	h.mutex.Lock()

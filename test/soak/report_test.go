@@ -95,8 +95,8 @@ func (r *report) sample(ctx context.Context, m *machine) {
 			if err != nil {
 				continue // it does not run
 			}
-			name := fmt.Sprintf("pod %d, process %d", i, hook.PID())
 			read := metricsOf(text)
+			name := fmt.Sprintf("pod %d since %s", i, time.Unix(int64(read["process_start_time_seconds"]), 0).Format(time.TimeOnly))
 			r.samples[name] = append(r.samples[name], sample{
 				at: time.Now(), megabytes: read["process_resident_memory_bytes"] / (1 << 20), goroutines: read["go_goroutines"],
 			})
