@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -15,52 +16,54 @@ import (
 	"github.com/ownership-handoff/handoff/test/golden"
 )
 
-// TestOSSFuzzBuildsEveryTarget runs test/oss-fuzz/build.sh with programs that only record their arguments in place of those of
-// OSS-Fuzz' image, and applies the rule by which the image finds the function: one line in the folder begins with "func NAME".
+// TestOSSFuzzBuildsEveryTarget runs test/oss-fuzz/build.sh. In place of those of OSS-Fuzz' image, there are a compile_go_fuzzer that
+// builds a program that calls the function once, and a zip that only copies the first seed.
 func TestOSSFuzzBuildsEveryTarget(t *testing.T) {
-	src, err := filepath.Abs(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
+	if runtime.GOOS != "linux" {
+		t.Skip("the script is for an image of Linux")
 	}
 	repository, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
+	src, work, out := t.TempDir(), t.TempDir(), t.TempDir()
 	if err := os.Symlink(repository, filepath.Join(src, "handoff")); err != nil {
 		t.Fatal(err)
 	}
-	for program, script := range map[string]string{"go": "", "compile_native_go_fuzzer_v2": `echo "$@" >>"$SRC/built"`} {
-		if err := os.WriteFile(filepath.Join(src, program), []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
+	for program, script := range map[string]string{
+		"compile_go_fuzzer": `echo "$@" >>"$SRC/built"
+printf 'package main\nimport target "%s"\nfunc main() { target.%s(nil) }\n' "$1" "$2" >main.go
+go build -o "$OUT/$3" main.go`,
+		"zip": `cp "$3" "$2"`,
+	} {
+		if err := os.WriteFile(filepath.Join(src, program), []byte("#!/bin/sh -eu\n"+script+"\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	build := exec.CommandContext(t.Context(), "sh", "-eu", "test/oss-fuzz/build.sh")
-	build.Dir = repository
-	build.Env = append(os.Environ(), "SRC="+src, "PATH="+src+":"+os.Getenv("PATH"))
-	if output, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build.sh: %v\n%s", err, output)
+	run := func(name string, arg ...string) {
+		t.Helper()
+		command := exec.CommandContext(t.Context(), name, arg...)
+		command.Env = append(os.Environ(), "SRC="+src, "WORK="+work, "OUT="+out, "SANITIZER=address", "PATH="+src+":"+os.Getenv("PATH"))
+		if output, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", name, err, output)
+		}
 	}
+	run("sh", "-eu", root+"/test/oss-fuzz/build.sh")
 	var want []string
-	begins := map[string]int{} // by folder and function
 	for _, file := range testFiles(t) {
 		folder, err := filepath.Rel(root, filepath.Dir(file))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, name := range regexp.MustCompile(`(?m)^func (Fuzz\w+)\(\w+ \*testing\.F\)`).FindAllStringSubmatch(golden.Read(t, file), -1) {
-			want = append(want, fmt.Sprintf("%s%s %s %s_%s", module, folder, name[1], strings.ReplaceAll(folder, "/", "_"), name[1]))
-			for end := range name[1] {
-				begins[folder+name[1][:end+1]]++
-			}
-		}
-	}
-	for _, line := range want {
-		if parts := strings.Fields(line); begins[strings.TrimPrefix(parts[0], module)+parts[1]] != 1 {
-			t.Errorf("%s has another fuzz target whose name begins with %s", parts[0], parts[1])
+			fuzzer := strings.ReplaceAll(folder, "/", "_") + "_" + name[1]
+			want = append(want, fmt.Sprintf("%stest/oss-fuzz/%s LibFuzzer %[2]s", module, fuzzer))
+			run(filepath.Join(out, fuzzer))
+			_ = golden.Read(t, out, fuzzer+"_seed_corpus.zip")
 		}
 	}
 	slices.Sort(want)
-	got := strings.Split(strings.TrimSpace(golden.Read(t, filepath.Join(src, "built"))), "\n")
+	got := strings.Split(strings.TrimSpace(golden.Read(t, src, "built")), "\n")
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("targets that build.sh builds (-want +got):\n%s", diff)
