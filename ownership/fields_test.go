@@ -1,9 +1,9 @@
 package ownership_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -30,7 +30,8 @@ func entryOf(who, time, fields string) string {
 func liveWith(body, declared string, entries ...string) string {
 	annotations := ""
 	if declared != "" {
-		annotations = `,"annotations":{"` + ownership.LastAppliedAnnotation + `":` + strconv.Quote(declared) + `}`
+		text, _ := json.Marshal(declared)
+		annotations = `,"annotations":{"` + ownership.LastAppliedAnnotation + `":` + string(text) + `}`
 	}
 	managedFields := ""
 	if len(entries) > 0 {
