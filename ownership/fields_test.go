@@ -30,7 +30,7 @@ func entryOf(who, time, fields string) string {
 func liveWith(body, declared string, entries ...string) string {
 	annotations := ""
 	if declared != "" {
-		text, _ := json.Marshal(declared)
+		text, _ := json.Marshal(declared) //nolint:errchkjson // a string
 		annotations = `,"annotations":{"` + ownership.LastAppliedAnnotation + `":` + string(text) + `}`
 	}
 	managedFields := ""
