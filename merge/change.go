@@ -31,7 +31,8 @@ type Change struct {
 	// Starts reports whether the write creates the object.
 	Starts bool
 	// ToOne reports whether a number of replicas above 1 becomes 1, and the manifest may have dropped it: Helm 3 does not record the
-	// difference, and server-side apply does not if the manifest has null. ToOneInDiff reports the same of a dry run that may be that of kubectl diff (Write.Unsent).
+	// difference, and server-side apply does not if the manifest has null. ToOneInDiff reports the same of a dry run that may be that
+	// of kubectl diff (Write.Unsent).
 	ToOne, ToOneInDiff bool
 	// Unrecorded reports whether the write sets 1 replica and does not record whether its manifest does, as with Helm 3 and kubectl diff.
 	Unrecorded bool

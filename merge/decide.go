@@ -2,13 +2,13 @@ package merge
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
 	"strconv"
 
-	"github.com/go-json-experiment/json"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -214,7 +214,7 @@ func decideFields(w ownership.Write, scaled []*Change, meter ownership.Meter) (o
 func recordApplied(search *ownership.Search) (changes []*Change, isRecorded bool) {
 	text, changed := search.AppliedValues()
 	if changed {
-		value, _ := json.Marshal(string(text))
+		value, _ := json.Marshal(string(text)) //nolint:errchkjson // a string
 		field := ownership.ContestedField{Path: ownership.AppliedPath(), Live: value}
 		changes = []*Change{{Field: field, Decision: Decision{Verdict: Record}}}
 	}

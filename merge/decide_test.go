@@ -5,7 +5,11 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // TestAWriteThatOnlyTakesOverEntriesIsNotModified has writes that change nothing but managedFields and the last-applied configuration,
@@ -67,3 +71,30 @@ func TestReplicasAreKeptIfOtherDecisionsPanic(t *testing.T) {
 		t.Errorf("want the replicas kept, got %+v, %s", outcome.Changes, operationsOf(t, outcome.Operations))
 	}
 }
+
+// TestAnEditIsPromisedOnlyIfItIsRecorded has a rule that lets a new value of the manifest win, and manifests of which the second leaves no
+// room for the annotation that records the value.
+func TestAnEditIsPromisedOnlyIfItIsRecorded(t *testing.T) {
+	rule := ownership.Rule{
+		Name: "sleeper", Fields: fieldpattern.MustParse(".spec.replicas"), Writers: []string{"sleeper"}, Edit: ownership.EditApply,
+	}
+	for length, remedy := range map[int]string{1: "a new manifest value wins", 256 << 10: "remove it from the manifest"} {
+		manifest := `{"spec":{"image":"` + strings.Repeat("a", length) + `","replicas":3}}`
+		w := writeOf(t, csa,
+			stored{lastApplied: manifest, spec: `{"image":"a","replicas":7}`, entries: []string{csaEntry(early, image), entry("sleeper", "Update", early, count)}},
+			stored{lastApplied: manifest, spec: `{"image":"a","replicas":3}`, entries: []string{csaEntry(late, image, count)}})
+		w.Kind = appsv1.SchemeGroupVersion.WithKind("Deployment")
+		out, err := merge.Decider{Cluster: unscaled{}, Managers: managers, Rules: ownership.NewRules(rule)}.Decide(w)
+		if err != nil || len(out.Changes) != 1 {
+			t.Fatalf("%v: want the replicas kept, got %+v", err, out.Changes)
+		}
+		if _, _, after := out.Changes[0].Text("", ""); !strings.HasSuffix(after, remedy) {
+			t.Errorf("a manifest of %d bytes: want the remedy %q, got %q", len(manifest), remedy, after)
+		}
+	}
+}
+
+// unscaled is a cluster without autoscalers.
+type unscaled struct{ exampleCluster }
+
+func (unscaled) Scaler(_, _, _, _ string) ownership.Scaler { return ownership.Scaler{} }

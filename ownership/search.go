@@ -40,6 +40,13 @@ type Search struct {
 // mark is what a field of the tree is there for; a field can have several.
 type mark uint8
 
+const (
+	contestedMark mark = 1 << iota
+	recordedMark       // in AppliedAnnotation
+	unitMark           // of UnitOf
+	parentMark         // an entry contains others under the field
+)
+
 // insideField is a field inside an atomic field, which is one value to the API server: a Service's selector, or a list without keys
 // (https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy). Its managers are those of the atomic field.
 type insideField struct {
@@ -48,13 +55,6 @@ type insideField struct {
 	// unmatched reports that it is a list in live with elements that have no unique names, and that rules name something in them.
 	unmatched bool
 }
-
-const (
-	contestedMark mark = 1 << iota
-	recordedMark       // in AppliedAnnotation
-	unitMark           // of UnitOf
-	parentMark         // an entry contains others under the field
-)
 
 // mark adds marks to a field, if it is not nil: its path can be too long.
 func (s *Search) mark(n *fieldtree.Node, m mark) {

@@ -17,13 +17,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/test/document"
 	"github.com/ownership-handoff/handoff/webhook"
 )
 
 // opened is a review, read by name.
 type opened struct {
-	uid               string
+	uid, kind         string
 	object, oldObject json.RawMessage
 }
 
@@ -35,6 +36,7 @@ func openReview(body []byte) (request opened, ok bool) {
 	}
 	read := root.Member("request")
 	request = opened{object: read.Member("object").Text(), oldObject: read.Member("oldObject").Text()}
+	request.kind, _ = read.At("kind", "kind").String()
 	request.uid, ok = read.Member("uid").String()
 	return request, ok
 }
@@ -94,7 +96,7 @@ func checkPatch(tb testing.TB, request opened, response *admissionv1.AdmissionRe
 		isOther := !strings.HasPrefix(path, "/metadata/managedFields") && path != lastAppliedPointer
 		switch isRemoval := operation.Kind() == "remove"; {
 		case !isOther, isRemoval && cleared, started && sameJSON(value, 7):
-		case isRemoval && strings.HasSuffix(path, "/labels/ownership-handoff.io~1mode"): // of a Namespace, where it follows the annotation
+		case isRemoval && request.kind == "Namespace" && path == "/metadata/labels/"+jsontree.EscapePointer(optin.Label): // it follows the annotation
 		case isRemoval || err != nil || !isSomewhereIn(live, value):
 			tb.Errorf("%s of %s restores nothing of live: %s", operation.Kind(), path, response.Patch)
 		}
