@@ -251,6 +251,7 @@ func TestAPolicyThatFixesLabelsIsNamed(t *testing.T) {
 		if _, err := kubectl(policy, "delete", "-f-"); err != nil {
 			t.Error(err)
 		}
+		expect(t, "without the policy, which the API server enforces for another second", cluster.Kubeconfig, "enable default --dry-run=server", cli.ExitOK)
 	}()
 	expect(t, "with a policy", cluster.Kubeconfig, "enable default --dry-run=server", anyCode,
 		"labels are fixed", "it also refuses the annotation", "namespaceLabels.enabled=false")

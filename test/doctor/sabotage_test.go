@@ -238,21 +238,25 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 			check: "guard", problem: "it is of another version, or was changed", remedy: "kubectl apply -k manifests/guard", undo: unguarded,
 		},
 	} {
+		waitHealthy(t) // outside of the case, so that one that is not undone ends the test
 		t.Run(sentence, func(t *testing.T) {
 			if c.check == "guard" {
 				cluster.NeedMutatingPolicies(t)
 			}
-			waitHealthy(t)
+			undo := c.undo
+			defer func() {
+				if undo != nil {
+					must(t, undo)
+				}
+			}()
 			must(t, c.do)
 			found := waitFound(t, c)
-			undo := c.undo
 			if undo == nil {
 				undo = func() error { return shell(found.Remedies[slices.IndexFunc(found.Remedies, c.isRemedy)]) }
 			}
-			must(t, undo)
-			waitHealthy(t)
 		})
 	}
+	waitHealthy(t)
 }
 
 // configure returns a function that sets the configuration that the Deployment mounts.
@@ -280,7 +284,7 @@ func waitFound(t *testing.T, c sabotage) doctor.Finding {
 			for _, f := range check.Findings {
 				if code == cli.ExitNegative && check.Name == c.check && strings.Contains(f.Object+" "+f.Problem, c.problem) {
 					if !slices.ContainsFunc(f.Remedies, c.isRemedy) {
-						t.Errorf("no remedy contains %q: %q", c.remedy, f.Remedies)
+						t.Fatalf("no remedy contains %q: %q", c.remedy, f.Remedies)
 					}
 					return f
 				}
