@@ -94,6 +94,7 @@ func (k *kind) ledger() ledger.Object {
 type scenario struct {
 	Kind    string         `json:"kind"`
 	Verb    string         `json:"verb"`
+	Adopts  bool           `json:"adopts"` // Helm takes over what kubectl has applied
 	By      []string       `json:"by"`
 	Kubectl bool           `json:"kubectl"`
 	In      string         `json:"in"`
@@ -116,7 +117,10 @@ func (c scenario) scripts(all []*kind) (scripts []script) {
 	}
 	for _, by := range c.By {
 		first, changed := applied(c.First), step{verb: edit, by: by, version: c.In}
-		first.verb, first.saved = create, c.Verb == ""
+		first.verb, first.saved = create, c.Verb == "" || c.Adopts
+		if c.Adopts {
+			first.by = clientSide
+		}
 		for at, value := range c.Sets {
 			changed.sets = append(changed.sets, setting{at: fullPlace.Replace(at), value: expanded(value)})
 		}
