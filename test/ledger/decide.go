@@ -78,15 +78,12 @@ func (o Object) scalers(w Write, declaresZero bool) Outcome {
 // ruled is a field that a rule assigns to its writer.
 func (o Object) ruled(w Write, next Object, path string, rule Rule) Outcome {
 	last, isKnown := o.applied[w.By][path]
-	unwritten := w.Verb == Helm && reflect.DeepEqual(next.values[path], o.values[path])
 	switch value, sets := w.Sets[path]; {
 	case w.Verb == ServerApply && !sets && !slices.Contains(o.managers[path], w.entry()):
 		return Through // neither manifest has it
-	case unwritten && (!sets || !rule.EditApply):
-		return Through // and last-applied, which is not Helm's, stays as it is
 	case !rule.EditApply, !sets, value == nil, !isKnown && o.applied != nil:
 		return Kept
-	case o.applied == nil || unwritten:
+	case o.applied == nil || w.Verb == Helm && reflect.DeepEqual(next.values[path], o.values[path]):
 		return Unknown // replaced, with the record
 	case !reflect.DeepEqual(last, value) && !reflect.DeepEqual(o.baseOf(w)[path], value):
 		return Through // an edit

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -149,9 +150,13 @@ func (p *play) book(w step, o observation) (decided ledger.Outcomes, unlike []st
 	if err != nil {
 		return nil, nil, err
 	}
+	without := cluster.reader.LeavesOf(o.twin.object)
 	var kept []string
 	for path, outcome := range decided {
 		_, isStored := stored.Values[path]
+		if before, _ := p.ledger.Value(path); w.verb == helmUpgrade && reflect.DeepEqual(before, without[path]) {
+			continue // not written, so there is no keep, and last-applied, which is not Helm's, stays as it is
+		}
 		changesType := p.kind.Kind == "Service" && !isStored // the API server clears what the new type does not have, after admission
 		if outcome == ledger.Kept && !changesType && !related(o.names("not kept"), path) {
 			kept = append(kept, path)
