@@ -140,8 +140,8 @@ func scaleChange(w ownership.Write) (c Change, ok bool) {
 		return startOf(w)
 	}
 	field, ok := w.ScaleField()
-	before, err := replicas(field.Live)
-	isOne, wasMore := string(field.Incoming) == "1", err == nil && before > 1
+	before, _ := replicas(field.Live)
+	isOne, wasMore := string(field.Incoming) == "1", before > 1
 	unsent, unrecorded := w.Unsent(), w.Sender.Writer == ownership.Applier && !w.Manifests.Recorded
 	return Change{
 		Field: field, Writer: w.Sender.Writer,

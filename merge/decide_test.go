@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
@@ -84,7 +85,7 @@ func TestAnEditIsPromisedOnlyIfItIsRecorded(t *testing.T) {
 			stored{lastApplied: manifest, spec: `{"image":"a","replicas":7}`, entries: []string{csaEntry(early, image), entry("sleeper", "Update", early, count)}},
 			stored{lastApplied: manifest, spec: `{"image":"a","replicas":3}`, entries: []string{csaEntry(late, image, count)}})
 		w.Kind = appsv1.SchemeGroupVersion.WithKind("Deployment")
-		out, err := merge.Decider{Cluster: unscaled{}, Managers: managers, Rules: ownership.NewRules(rule)}.Decide(w)
+		out, err := merge.Decider{Cluster: scaledBy{}, Managers: managers, Rules: ownership.NewRules(rule)}.Decide(w)
 		if err != nil || len(out.Changes) != 1 {
 			t.Fatalf("%v: want the replicas kept, got %+v", err, out.Changes)
 		}
@@ -94,7 +95,71 @@ func TestAnEditIsPromisedOnlyIfItIsRecorded(t *testing.T) {
 	}
 }
 
-// unscaled is a cluster without autoscalers.
-type unscaled struct{ exampleCluster }
+// TestFactsAboutReplicas has writes of replicas, and what makes the texts of their rows differ.
+func TestFactsAboutReplicas(t *testing.T) {
+	const hpa = "HorizontalPodAutoscaler/web"
+	starts := func(facts merge.Change) merge.Change { facts.Starts = true; return facts }
+	none := merge.Change{Starts: true, Reason: "no change"}
+	toOne := merge.Change{ToOne: true, Unrecorded: true}
+	for sentence, c := range map[string]struct {
+		by      string
+		scaler  ownership.Scaler
+		live    string // empty if the write creates the object
+		applied string // last-applied afterwards
+		is      string
+		want    merge.Change
+	}{
+		"an apply creates less than the autoscaler wants":     {csa, ownership.Scaler{Name: hpa, Desired: 7}, "", "3", "3", starts(merge.Change{})},
+		"an apply creates as many as the autoscaler wants":    {csa, ownership.Scaler{Name: hpa, Desired: 7}, "", "7", "7", none},
+		"an apply creates more than the autoscaler wants":     {csa, ownership.Scaler{Name: hpa, Desired: 7}, "", "9", "9", none},
+		"an apply creates 0":                                  {csa, ownership.Scaler{Name: hpa, Desired: 7}, "", "0", "0", none},
+		"an apply creates 1":                                  {csa, ownership.Scaler{Name: hpa, Desired: 7}, "", "1", "1", starts(merge.Change{})},
+		"Helm 3 creates 1, which it may not set":              {"helm", ownership.Scaler{Name: hpa, Desired: 7}, "", "", "1", starts(merge.Change{Unrecorded: true})},
+		"Helm 3 creates 3, which it sets":                     {"helm", ownership.Scaler{Name: hpa, Desired: 7}, "", "", "3", starts(merge.Change{})},
+		"kubectl create":                                      {"kubectl", ownership.Scaler{Name: hpa, Desired: 7}, "", "", "3", none},
+		"an apply creates, and no autoscaler targets it":      {csa, ownership.Scaler{}, "", "3", "3", none},
+		"Helm 3 scales 7 to 1":                                {"helm", ownership.Scaler{}, "7", "", "1", toOne},
+		"Helm 3 scales 0 to 1":                                {"helm", ownership.Scaler{}, "0", "", "1", none},
+		"Helm 3 scales 7 to 3":                                {"helm", ownership.Scaler{}, "7", "", "3", none},
+		"an apply over 0 replicas that switch off the scaler": {csa, ownership.Scaler{Name: hpa, OffAtZero: true}, "0", "3", "3", merge.Change{OffAtZero: true}},
+		"an apply over 7 replicas that 0 would switch off":    {csa, ownership.Scaler{Name: hpa, OffAtZero: true}, "7", "3", "3", merge.Change{}},
+		"an apply over 0 replicas that the scaler has set":    {csa, ownership.Scaler{Name: "ScaledObject/web"}, "0", "3", "3", merge.Change{}},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			w := ownership.Write{Kind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Name: "web", FieldManager: c.by}
+			with := func(applied, replicas string, entries ...string) ownership.Object {
+				s := stored{spec: `{"replicas":` + replicas + `}`, entries: entries}
+				if applied != "" {
+					s.lastApplied = `{"spec":{"replicas":` + applied + `}}`
+				}
+				o, _ := parsed(t, s.text())
+				return o
+			}
+			if c.live != "" {
+				w.Live = with("", c.live)
+			}
+			w.Incoming = with(c.applied, c.is, entry(c.by, "Update", late, count))
+			out, err := merge.Decider{Cluster: scaledBy{scaler: c.scaler}, Managers: managers}.Decide(w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := none
+			if len(out.Changes) > 0 {
+				is := out.Changes[0]
+				got = merge.Change{Starts: is.Starts, OffAtZero: is.OffAtZero, ToOne: is.ToOne, Unrecorded: is.Unrecorded}
+			}
+			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(merge.Decision{})); diff != "" {
+				t.Errorf("facts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
 
-func (unscaled) Scaler(_, _, _, _ string) ownership.Scaler { return ownership.Scaler{} }
+// scaledBy is a cluster with one scaler; the zero value has none.
+type scaledBy struct {
+	exampleCluster
+
+	scaler ownership.Scaler
+}
+
+func (s scaledBy) Scaler(_, _, _, _ string) ownership.Scaler { return s.scaler }
