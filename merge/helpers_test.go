@@ -100,7 +100,7 @@ func decide(t *testing.T, fieldManager string, live, incoming stored, meter owne
 
 // rewriteKeeping rewrites a write so that one field is kept.
 func rewriteKeeping(w ownership.Write, path fieldpath.Path) (merge.Outcome, error) {
-	field := ownership.ContestedField{Path: path, Live: w.Live.Value(path), Incoming: w.Incoming.Value(path)}
+	field := ownership.ContestedField{Path: path, Live: w.Live.Value(path), Incoming: w.Incoming.Value(path), Scale: w.IsScale(path)}
 	return merge.Rewrite(w, []*merge.Change{{Field: field, Decision: merge.Decision{Verdict: merge.Keep}}})
 }
 

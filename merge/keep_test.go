@@ -1,8 +1,12 @@
 package merge_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -117,6 +121,55 @@ func TestKeep(t *testing.T) {
 			}
 			if len(rewritten.Operations) > 0 {
 				t.Errorf("once more, it changes the object again: %s", operationsOf(t, rewritten.Operations))
+			}
+		})
+	}
+}
+
+// TestEntriesInAnotherVersion has entries that were recorded in v1beta1, where replicas are .spec.size and the image is .spec.picture. The
+// write, in v1, takes both fields from them, and what they have at other paths stays.
+func TestEntriesInAnotherVersion(t *testing.T) {
+	older := func(fields ...string) string {
+		return strings.Replace(entry("operator", "Update", early, fields...), "apps/v1", "apps/v1beta1", 1)
+	}
+	for sentence, c := range map[string]struct {
+		kept                 fieldpath.Path
+		live, incoming, want string // the operator's entry
+	}{
+		"the scale field": {replicas, older("spec.size", "spec.x"), older("spec.x"), older("spec.size", "spec.x")},
+		"the scale field, beside a field that the write has replaced":       {replicas, older("spec.size", "spec.y"), older(), older("spec.size")},
+		"the scale field, beside one of its name in the write's version":    {replicas, older("spec.size", count), older(count), older("spec.size", count)},
+		"the scale field, which the entry does not have":                    {replicas, older("spec.x", count), older("spec.x"), older("spec.x")},
+		"another field, by the name that live does not have":                {fieldpath.MakePathOrDie("spec", "image"), older("spec.picture", "spec.x"), older("spec.x"), older("spec.picture", "spec.x")},
+		"another field, but no field of live's that the write has replaced": {fieldpath.MakePathOrDie("spec", "image"), older("spec.picture", "spec.y"), older(), older("spec.picture")},
+		"an entry that is gone": {fieldpath.MakePathOrDie("spec", "image"), older("spec.picture"), "", older("spec.picture")},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			incoming := []string{csaEntry(late, image, count)}
+			if c.incoming != "" {
+				incoming = append(incoming, c.incoming)
+			}
+			w := writeOf(t, csa, stored{spec: `{"image":"b","replicas":7,"x":1,"y":1}`, entries: []string{c.live, csaEntry(early)}},
+				stored{spec: `{"image":"a","replicas":3,"x":1,"y":2}`, entries: incoming})
+			w.Kind, w.Scale = appsv1.SchemeGroupVersion.WithKind("Deployment"), replicas
+			w.Managers.Scale = func(apiVersion string) fieldpath.Path {
+				if apiVersion == "apps/v1" {
+					return replicas
+				}
+				return fieldpath.MakePathOrDie("spec", "size")
+			}
+			rewritten, err := rewriteKeeping(w, c.kept)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, entries := parsed(t, patched(t, stored{spec: `{"image":"a","replicas":3}`, entries: incoming}.text(), operationsOf(t, rewritten.Operations)))
+			i := slices.IndexFunc(entries, func(e ownership.Entry) bool { return e.Manager == "operator" })
+			if i < 0 {
+				t.Fatalf("the entry is gone: %s", operationsOf(t, rewritten.Operations))
+			}
+			_, want := parsed(t, stored{spec: "{}", entries: []string{c.want}}.text())
+			if diff := jsontest.Diff(t, string(want[0].Fields.Text()), string(entries[i].Fields.Text())); diff != "" {
+				t.Errorf("the entry (-want +got):\n%s", diff)
 			}
 		})
 	}

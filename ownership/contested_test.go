@@ -4,6 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -25,6 +28,64 @@ func TestAFieldGoesWithTheListElementThatItIsIn(t *testing.T) {
 		contested := slices.Collect(search(t, read(t, managers, "flux", live, is)).Contested())
 		if got := len(contested) == 1; got != want {
 			t.Errorf("%s: contested: want %t, got %t", incoming, want, got)
+		}
+	}
+}
+
+// TestAUnitGoesWithItsParent has writes that drop units which a person has set.
+func TestAUnitGoesWithItsParent(t *testing.T) {
+	const (
+		person = `{"f:spec":{"f:paused":{},"f:template":{"f:metadata":{"f:labels":{"f:tier":{}}}}}}`
+		base   = `{"spec":{"paused":false,"template":{"metadata":{"labels":{"tier":"front"}}}}}`
+		live   = `,"spec":{"paused":true,"template":{"metadata":{"labels":{"tier":"back"}},"spec":{"containers":[{}]}}}`
+		pod    = `"spec":{"containers":[{}]}`
+	)
+	for sentence, c := range map[string]struct {
+		incoming, manifest string
+		want               []string
+	}{
+		"their parents stay":             {`,"spec":{"template":{"metadata":{"labels":{"a":"b"}},` + pod + `}}`, `{"spec":{}}`, []string{".spec.paused", ".spec.template.metadata.labels.tier"}},
+		"the map of the label goes":      {`,"spec":{"template":{"metadata":{"name":"a"},` + pod + `}}`, `{"spec":{}}`, []string{".spec.paused", ".spec.template.metadata.labels.tier"}},
+		"what is around the map goes":    {`,"spec":{"template":{` + pod + `}}`, `{"spec":{}}`, []string{".spec.paused"}},
+		"what is around the map is null": {`,"spec":{"template":{"metadata":null,` + pod + `}}`, `{"spec":{}}`, []string{".spec.paused"}},
+		"all is null":                    {`,"spec":null`, `{"spec":{}}`, nil},
+		"all goes":                       {``, `{}`, nil},
+	} {
+		is := object(t, liveWith(c.incoming, c.manifest, entry("kubectl-client-side-apply", "Update", late, ownsLastApplied, "")))
+		w := read(t, managers, "kubectl-client-side-apply", object(t, liveWith(live, base, entry("kubectl-label", "Update", early, person, ""))), is)
+		w.Kind = appsv1.SchemeGroupVersion.WithKind("Deployment")
+		var got []string
+		for field := range search(t, w).Contested() {
+			got = append(got, field.Path.String())
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: contested (-want +got):\n%s", sentence, diff)
+		}
+	}
+}
+
+// TestAFieldGoesWithADroppedParent has a controller's field that the write sets to the API server's default, and what the manifest drops.
+func TestAFieldGoesWithADroppedParent(t *testing.T) {
+	rule := ownership.Rule{Fields: fieldpattern.MustParse(".spec.pool.size"), Writers: []string{"resizer"}}
+	resized := entry("resizer", "Update", early, `{"f:spec":{"f:pool":{"f:size":{}}}}`, "")
+	for sentence, c := range map[string]struct {
+		base, manifest, incoming string
+		want                     bool
+	}{
+		"its parent":             {`{"spec":{"pool":{"min":1}}}`, `{"spec":{}}`, "1", true},
+		"nothing":                {`{"spec":{"pool":{"min":1}}}`, `{"spec":{"pool":{"min":1}}}`, "1", false},
+		"the whole spec":         {`{"spec":{}}`, `{}`, "1", false},
+		"the whole spec, by far": {`{"spec":{"pool":{"min":1}}}`, `{}`, "1", false},
+		"its value":              {`{"spec":{}}`, `{"spec":{"a":1}}`, "null", true},
+	} {
+		of := func(size, manifest string, entries ...string) ownership.Object {
+			return object(t, liveWith(`,"spec":{"pool":{"size":`+size+`}}`, manifest, entries...))
+		}
+		w := read(t, ruled(managers, rule), "kubectl-client-side-apply", of("7", c.base, resized),
+			of(c.incoming, c.manifest, entry("kubectl-client-side-apply", "Update", late, ownsLastApplied, "")))
+		fields := slices.Collect(search(t, w).Contested())
+		if len(fields) != 1 || fields[0].Removed != c.want {
+			t.Errorf("%s: want removed %t, got %+v", sentence, c.want, fields)
 		}
 	}
 }

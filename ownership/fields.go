@@ -231,10 +231,8 @@ func namingOf(claims []claim) (n naming) {
 
 // sameNaming reports whether two path elements have the same key fields, or are both values.
 func sameNaming(a, b fieldpath.PathElement) bool {
-	if a.Key == nil || b.Key == nil {
-		return a.Key == nil && b.Key == nil
-	}
-	return slices.EqualFunc(*a.Key, *b.Key, func(a, b value.Field) bool { return a.Name == b.Name })
+	keys := func(e fieldpath.PathElement) value.FieldList { return *cmp.Or(e.Key, &value.FieldList{}) }
+	return slices.EqualFunc(keys(a), keys(b), func(a, b value.Field) bool { return a.Name == b.Name })
 }
 
 // twin returns the first element of a list with the same name as another one. The API server accepts lists with duplicate keys, and

@@ -75,6 +75,11 @@ func TestFields(t *testing.T) {
 				entryOf("you/Apply", "", `{"f:list":{"k:{\"name\":\"a\"}":{"f:id":{},"f:name":{}}}}`)),
 			want: []string{".list[id=1].id=1 Manifest me [me/Apply you/Apply]", `.list[id=1].name="a" Manifest you [you/Apply]`},
 		},
+		"elements that two entries name by different keys": {
+			live: liveWith(`,"list":[{"id":1},{"port":2}]`, `{"list":[{"port":2},{"id":1}]}`, entryOf("me/Apply", "", `{"f:list":{"k:{\"id\":1}":{}}}`),
+				entryOf("you/Apply", "", `{"f:list":{"k:{\"port\":2}":{}}}`)),
+			want: []string{`.list[id=1]={"id":1} Manifest me [me/Apply] sets it`, `.list[port=2]={"port":2} Manifest you [you/Apply] sets it`},
+		},
 		"managed fields that live lacks come last in their parent": {
 			live: liveWith(`,"spec":{"new":1},"x":[],"y":2`, "", entryOf("me/Apply", "", `{"f:spec":{".":{},"f:old":{".":{},"f:a":{},"f:b":{}},"f:new":{}},"f:x":{"k:{\"name\":\"a\"}":{}},"f:y":{"f:z":{}},"f:gone":{}}`), entryOf("you/Apply", "", `{"f:gone":{}}`)),
 			want: []string{

@@ -111,6 +111,8 @@ func TestParseControllerFields(t *testing.T) {
 		"a bracket too many":         {".spec.ports],.spec.replicas", []string{".spec.ports]", ".spec.replicas"}, false},
 		"a bracket within a name":    {`.metadata.labels["a]b"],.spec.replicas`, []string{".metadata.labels.a]b", ".spec.replicas"}, false},
 		"a comma and quotes in keys": {`.spec.c[name="a,\"b"],.spec.replicas`, []string{`.spec.c[name="a,\"b"]`, ".spec.replicas"}, false},
+		"handoff's own annotation":   {`.metadata.annotations["ownership-handoff.io/mode"]`, nil, true},
+		"a wildcard":                 {".spec.c[*].image", []string{".spec.c"}, false},
 		"a bracket within a key":     {`.spec.c[name="a[b"],.spec.replicas`, []string{`.spec.c[name="a[b"]`, ".spec.replicas"}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -124,5 +126,11 @@ func TestParseControllerFields(t *testing.T) {
 				t.Errorf("want an error: %t, got %v; paths (-want +got):\n%s", c.wrong, err, diff)
 			}
 		})
+	}
+}
+
+func TestParseControllerFieldsReportsTheFirstErrors(t *testing.T) {
+	if _, err := ownership.ParseControllerFields(strings.Repeat("broken,", 9)); strings.Count(err.Error(), "broken") != 8 {
+		t.Errorf("want eight of nine errors, got %v", err)
 	}
 }

@@ -80,7 +80,7 @@ const ownPrefix = "ownership-handoff.io/"
 // isOwn reports whether a path is that of a label or annotation by which handoff is configured, or of last-applied.
 func isOwn(path fieldpath.Path) bool {
 	name := path[len(path)-1].FieldName
-	return name != nil && len(path) > 1 && (strings.HasPrefix(*name, ownPrefix) || *name == LastAppliedAnnotation)
+	return name != nil && (strings.HasPrefix(*name, ownPrefix) || *name == LastAppliedAnnotation)
 }
 
 // isNeverKept reports whether no rule keeps a field: those that identify the object, its managedFields and last-applied

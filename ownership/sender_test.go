@@ -172,3 +172,53 @@ func TestSentByKnowsManifestsOfServerSideApply(t *testing.T) {
 		})
 	}
 }
+
+// TestWhoCreatesAnObjectWithoutATemplateHasAppliedIt has server-side applies of nothing but replicas, which are manifests of their creators.
+func TestWhoCreatesAnObjectWithoutATemplateHasAppliedIt(t *testing.T) {
+	for sentence, c := range map[string]struct {
+		spec, at string
+		want     ownership.Writer
+	}{
+		"in the second of the creation":        {`{}`, early, ownership.Applier},
+		"later":                                {`{}`, late, ownership.OtherWriter},
+		"an object whose template says more":   {`{"template":{}}`, early, ownership.OtherWriter},
+		"an object whose selector says more":   {`{"selector":{}}`, early, ownership.OtherWriter},
+		"of which nobody knows when it was so": {`{"none":{}}`, "", ownership.OtherWriter},
+	} {
+		text := deploymentOf("", "", entry("kubectl-client-side-apply", "Update", early, ownsImage, ""), entry("x", "Apply", c.at, ownsReplicas, ""))
+		text = strings.Replace(text, `"spec":{}`, `"spec":`+c.spec, 1)
+		if c.at != "" {
+			text = strings.Replace(text, `"name":"web"`, `"name":"web","creationTimestamp":"`+early+`"`, 1)
+		}
+		if got := sentBy(t, "x", text, text); got != c.want {
+			t.Errorf("%s: writer: want %d, got %d", sentence, c.want, got)
+		}
+	}
+}
+
+// TestWhoManagesMostOfTheManifestHasAppliedIt has updates of a manager that is in no list, on objects whose annotation another one has written.
+func TestWhoManagesMostOfTheManifestHasAppliedIt(t *testing.T) {
+	const manifest = `{"kind":"Deployment","metadata":{"name":"web","namespace":"shop"},"spec":{"a":1,"b":2,"c":{"d":3},"list":[1,2,3,4]}}`
+	for sentence, c := range map[string]struct {
+		fields, subresource, spec string
+		want                      ownership.Writer
+	}{
+		"two of three values":                    {`"f:a":{},"f:c":{"f:d":{}}`, "", `{"a":1,"c":{"d":3}}`, ownership.Applier},
+		"one of three":                           {`"f:a":{}`, "", `{"a":1}`, ownership.OtherWriter},
+		"two, of which live has one":             {`"f:a":{},"f:b":{}`, "", `{"a":1,"b":7}`, ownership.OtherWriter},
+		"one, and a list":                        {`"f:a":{},"f:list":{}`, "", `{"a":1,"list":[1,2,3,4]}`, ownership.OtherWriter},
+		"one, and fields of others":              {`"f:a":{},"f:x":{},"f:y":{}`, "", `{"a":1,"x":1,"y":1}`, ownership.OtherWriter},
+		"two of three, in an entry of /scale":    {`"f:a":{},"f:b":{}`, "scale", `{"a":1,"b":2}`, ownership.OtherWriter},
+		"two of three, of a controller's object": {`"f:a":{},"f:b":{}`, "", `{"a":1,"b":2,"owned":true}`, ownership.OtherWriter},
+	} {
+		owner := ""
+		if strings.Contains(c.spec, "owned") {
+			owner = `{"kind":"Shop","name":"web","uid":"2","controller":true}`
+		}
+		text := deploymentOf(manifest, owner, entry("other", "Update", early, ownsLastApplied, ""), entry("ci", "Update", early, `{"f:spec":{`+c.fields+`}}`, c.subresource))
+		text = strings.Replace(text, `"spec":{}}`, `"spec":`+c.spec+`}`, 1)
+		if got := sentBy(t, "ci", text, text); got != c.want {
+			t.Errorf("%s: writer: want %d, got %d", sentence, c.want, got)
+		}
+	}
+}
