@@ -170,11 +170,8 @@ func TestReadErrorsNameTheFile(t *testing.T) {
 }
 
 func TestManagersAndRulesReturnTheParsedLists(t *testing.T) {
-	c, err := config.Parse([]byte(head + "appliers: [a]\nimperative: [b]\nautoscalers: [c]\n" +
-		"rules:\n- name: sizer\n  kinds: [{group: core, kind: ReplicationController}]\n  fields: [.spec.replicas, '.metadata.labels[\"a.b/c\"]']\n  writers: [d]\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := parse(t, "appliers: [a]\nimperative: [b]\nautoscalers: [c]\n"+
+		"rules:\n- name: sizer\n  kinds: [{group: core, kind: ReplicationController}]\n  fields: [.spec.replicas, '.metadata.labels[\"a.b/c\"]']\n  writers: [d]\n")
 	want := ownership.Managers{Appliers: []string{"a"}, Imperative: []string{"b"}, Autoscalers: []string{"c"}}
 	if diff := cmp.Diff(want, c.Managers(), cmpopts.IgnoreUnexported(ownership.Managers{})); diff != "" {
 		t.Errorf("managers (-want +got):\n%s", diff)
@@ -213,14 +210,6 @@ func TestTheDefaultsAreNotShared(t *testing.T) {
 }
 
 func TestHashIdentifiesWhatAFileSays(t *testing.T) {
-	hashOf := func(text string) string {
-		t.Helper()
-		c, err := config.Parse([]byte(head + text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c.Hash()
-	}
 	shipped, err := config.Read("../manifests/base/config.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +218,7 @@ func TestHashIdentifiesWhatAFileSays(t *testing.T) {
 		"rules: []": true, "appliers: {add: []}": true, "appliers: {add: [my-tool]}": false,
 		`rules: [{name: pause, fields: [".spec.paused"]}]`: false,
 	} {
-		if got := hashOf(sentence) == config.Default().Hash(); got != same {
+		if got := parse(t, sentence).Hash() == config.Default().Hash(); got != same {
 			t.Errorf("%s: want the hash of the default: %t, got %t", sentence, same, got)
 		}
 	}
