@@ -111,10 +111,7 @@ func TestRewriteCountsARecordAgainstTheSizeOfAnnotations(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			of := func(more string) ownership.Object {
 				large := strings.Repeat("x", apitypes.MaxAnnotations-c.left-len("a"))
-				o, err := ownership.ParseObject([]byte(`{"metadata":{"annotations":{"a":"` + large + `"` + more + `}}}`))
-				if err != nil {
-					t.Fatal(err)
-				}
+				o, _ := parsed(t, `{"metadata":{"annotations":{"a":"`+large+`"`+more+`}}}`)
 				return o
 			}
 			w := ownership.Write{Live: of(`,"b":"` + strings.Repeat("k", 200) + `"`), Incoming: of("")}

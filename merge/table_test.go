@@ -2,7 +2,6 @@ package merge_test
 
 import (
 	"fmt"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/golden"
 )
 
 var (
@@ -228,12 +228,9 @@ func TestTheDocumentationHasTheNamesOfTheRows(t *testing.T) {
 			slices.Sort(got[row])
 		}
 	}
-	page, err := os.ReadFile("../docs/decisions.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := golden.Read(t, "../docs/decisions.md")
 	want := map[string][]string{}
-	for _, row := range regexp.MustCompile(`(?m)^\| (\d+) \|([^|]*)\|(?:[^|]*\|){5}$`).FindAllStringSubmatch(string(page), -1) {
+	for _, row := range regexp.MustCompile(`(?m)^\| (\d+) \|([^|]*)\|(?:[^|]*\|){5}$`).FindAllStringSubmatch(page, -1) {
 		for _, name := range regexp.MustCompile("`([^`]*)`").FindAllStringSubmatch(row[2], -1) {
 			want[row[1]] = append(want[row[1]], name[1])
 		}

@@ -6,14 +6,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
-	"github.com/ownership-handoff/handoff/ownership"
 )
 
 func TestUnitOfAKind(t *testing.T) {
-	live, err := ownership.ParseObject([]byte(`{"spec":{"template":{"spec":{"containers":[]}},"jobTemplate":{"spec":{"template":{"spec":{"containers":[]}}}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	live := object(t, `{"spec":{"template":{"spec":{"containers":[]}},"jobTemplate":{"spec":{"template":{"spec":{"containers":[]}}}}}}`)
 	for sentence, c := range map[string]struct {
 		group, kind, path, want string // "" for no unit
 	}{

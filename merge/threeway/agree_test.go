@@ -4,10 +4,10 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
@@ -199,10 +199,10 @@ func agrees(t *testing.T, place schema.Schema, in inputs, want []byte, wantErr e
 			t.Errorf("the error is no InputError: %v", err)
 		}
 	case wantErr != nil || err != nil:
-		t.Errorf("error %v, upstream's %v\nresult %s, upstream's %s", err, wantErr, got, want)
+		t.Errorf("error %v, upstream's %v\nresult %s, upstream's %s\n%+v", err, wantErr, got, want, in)
 	default:
-		if diff := cmp.Diff(fromJSON(t, want), fromJSON(t, got)); diff != "" {
-			t.Errorf("(-upstream +merge):\n%s", diff)
+		if diff := jsontest.Diff(t, string(want), string(got)); diff != "" {
+			t.Errorf("(-upstream +merge):\n%s\n%+v", diff, in)
 		}
 	}
 }
@@ -232,7 +232,7 @@ func TestMergeEqualsJSONMergePatch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if cmp.Equal(fromJSON(t, orEmpty(in.live)), fromJSON(t, want)) != (len(changes) == 0) {
+			if (jsontest.Diff(t, in.live, string(want)) == "") != (len(changes) == 0) {
 				t.Errorf("the changes are %v, upstream's result %s", changes, want)
 			}
 		})

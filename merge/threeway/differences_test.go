@@ -1,7 +1,6 @@
 package threeway_test
 
 import (
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
@@ -133,21 +133,9 @@ func same(t *testing.T, who, want string, got []byte, err error) {
 		t.Errorf("%s: %v", who, err)
 		return
 	}
-	if diff := cmp.Diff(exact(t, []byte(want)), exact(t, got)); diff != "" {
+	if diff := cmp.Diff(jsontest.Decode(t, []byte(want)), jsontest.Decode(t, got)); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", who, diff)
 	}
-}
-
-// exact decodes JSON with its numbers as they are written.
-func exact(t *testing.T, text []byte) any {
-	t.Helper()
-	decoder := json.NewDecoder(strings.NewReader(string(text)))
-	decoder.UseNumber()
-	var value any
-	if err := decoder.Decode(&value); err != nil {
-		t.Fatalf("%v in %s", err, text)
-	}
-	return value
 }
 
 func TestInputErrorsHaveTheFieldsPath(t *testing.T) {

@@ -3,7 +3,6 @@ package threeway_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -205,7 +204,7 @@ func (c documented) run(t *testing.T, place schema.Schema) (base, manifest, live
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(fromJSON(t, jsontest.FromYAML(t, c.want)), fromJSON(t, got)); diff != "" {
+	if diff := jsontest.Diff(t, string(jsontest.FromYAML(t, c.want)), string(got)); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
 	}
 	return base, manifest, live, got

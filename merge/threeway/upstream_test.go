@@ -6,9 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/jsonmergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 
@@ -42,15 +40,6 @@ func upstreamMergePatch(base, manifest, live []byte) ([]byte, error) {
 		return nil, err
 	}
 	return jsonpatch.MergePatch(live, patch)
-}
-
-func fromJSON(tb testing.TB, text []byte) map[string]any {
-	tb.Helper()
-	var value map[string]any
-	if err := json.Unmarshal(text, &value); err != nil {
-		tb.Fatalf("%v in %s", err, text)
-	}
-	return value
 }
 
 func TestThreeWayEqualsUpstream(t *testing.T) {
@@ -92,24 +81,16 @@ func rounds(t *testing.T) uint64 {
 // is added again is compared by TestDifferencesFromStrategicPatch only.
 func differential(t *testing.T, o sample, base, manifest, live []byte) {
 	t.Helper()
-	want, wantErr := upstreamStrategic(base, manifest, live, o.typed)
-	got, err := threeway.Merge(base, manifest, live, o.place, threeway.Options{})
-	switch {
-	case isAddedAgain(fromJSON(t, base), fromJSON(t, manifest), fromJSON(t, live), o.place):
-	case wantErr == nil && err == nil:
-		if diff := cmp.Diff(fromJSON(t, want), fromJSON(t, got)); diff != "" {
-			t.Errorf("strategic (-upstream +handoff):\n%s\nbase     %s\nmanifest %s\nlive     %s", diff, base, manifest, live)
-		}
-	case wantErr == nil || err == nil:
-		t.Errorf("strategic: error %v, upstream's %v\nbase     %s\nmanifest %s\nlive     %s", err, wantErr, base, manifest, live)
+	in := inputs{string(base), string(manifest), string(live)}
+	if isAddedAgain(jsontest.Decode(t, base), jsontest.Decode(t, manifest), jsontest.Decode(t, live), o.place) {
+		_, _ = threeway.Merge(base, manifest, live, o.place, threeway.Options{}) // must not panic
+	} else {
+		want, err := upstreamStrategic(base, manifest, live, o.typed)
+		agrees(t, o.place, in, want, err)
 	}
-
-	want, wantErr = upstreamMergePatch(base, manifest, live)
-	got, err = threeway.Merge(base, manifest, live, schema.JSONMergePatch(), threeway.Options{})
-	if wantErr != nil || err != nil {
-		t.Fatalf("merge patch: error %v, upstream's %v", err, wantErr)
+	want, err := upstreamMergePatch(base, manifest, live)
+	if err != nil {
+		t.Fatalf("upstream's merge patch: %v", err)
 	}
-	if diff := cmp.Diff(fromJSON(t, want), fromJSON(t, got)); diff != "" {
-		t.Errorf("merge patch (-upstream +handoff):\n%s\nbase     %s\nmanifest %s\nlive     %s", diff, base, manifest, live)
-	}
+	agrees(t, schema.JSONMergePatch(), in, want, err)
 }

@@ -1,7 +1,6 @@
 package twoway_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -9,6 +8,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
 	"github.com/ownership-handoff/handoff/merge/twoway"
+	"github.com/ownership-handoff/handoff/test/golden"
 )
 
 // The differences that docs/merge-differences-twoway.md lists.
@@ -78,15 +78,11 @@ func TestTwoWayDifferencesFromKyaml(t *testing.T) {
 }
 
 func (c difference) run(t *testing.T) {
-	list, err := os.ReadFile("../../docs/merge-differences-twoway.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(string(list), "\n- **"+c.heading+".** ") {
+	if !strings.Contains(golden.Read(t, "../../docs/merge-differences-twoway.md"), "\n- **"+c.heading+".** ") {
 		t.Errorf("docs/merge-differences-twoway.md does not list %q", c.heading)
 	}
 	manifest, live := yaml.MustParse(c.manifest), yaml.MustParse(c.live)
-	kyaml, err := kyamlMerge(manifest, live, c.infer, c.order)
+	kyaml, err := kyamlMerge(t, manifest, live, c.infer, c.order)
 	if c.printed {
 		kyaml = decodeYAML(t, live.MustString())
 	}

@@ -96,7 +96,7 @@ func compare(t *testing.T, object any, flags byte, seed []byte) {
 	manifest := c.patch(live)
 	texts := fmt.Sprintf("infer %v, order %d\nmanifest %s\nlive %s", infer, order, jsontest.Encode(t, manifest), jsontest.Encode(t, live))
 	got, err := mergeDecoded(t, manifest, live, kinds(infer), twoway.Options{Order: order})
-	want, kyamlErr := kyamlMerge(nodeOf(t, manifest), nodeOf(t, live), infer, order)
+	want, kyamlErr := kyamlMerge(t, nodeOf(t, manifest), nodeOf(t, live), infer, order)
 	if (err == nil) != (kyamlErr == nil) {
 		t.Fatalf("got the error %v, kyaml has %v\n%s", err, kyamlErr, texts)
 	}

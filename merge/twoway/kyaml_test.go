@@ -25,7 +25,7 @@ type twoWayCase struct {
 // run checks the case against kyaml first, and then merge against the case.
 func (c twoWayCase) run(t *testing.T) {
 	t.Helper()
-	kyaml, err := kyamlMerge(yaml.MustParse(c.manifest), yaml.MustParse(c.live), c.infer, c.order)
+	kyaml, err := kyamlMerge(t, yaml.MustParse(c.manifest), yaml.MustParse(c.live), c.infer, c.order)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,12 +65,17 @@ func mergeDecoded(t *testing.T, manifest, live any, place schema.Schema, options
 }
 
 // kyamlMerge returns kyaml's merge of two nodes, which it changes, as decoded JSON.
-func kyamlMerge(manifest, live *yaml.RNode, infer bool, order twoway.ListOrder) (any, error) {
+func kyamlMerge(t *testing.T, manifest, live *yaml.RNode, infer bool, order twoway.ListOrder) (any, error) {
+	t.Helper()
+	var options yaml.MergeOptions
+	if order == twoway.ManifestFirst {
+		options.ListIncreaseDirection = yaml.MergeOptionsListPrepend
+	}
 	result, err := walk.Walker{
 		Sources:               []*yaml.RNode{live, manifest},
 		Visitor:               merge2.Merger{},
 		InferAssociativeLists: infer,
-		MergeOptions:          kyamlOptions(order),
+		MergeOptions:          options,
 	}.Walk()
 	if err != nil || result == nil {
 		return nil, err
@@ -79,20 +84,7 @@ func kyamlMerge(manifest, live *yaml.RNode, infer bool, order twoway.ListOrder) 
 	if err := result.YNode().Decode(&value); err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		return nil, err
-	}
-	var plain any
-	err = json.Unmarshal(text, &plain)
-	return plain, err
-}
-
-func kyamlOptions(order twoway.ListOrder) yaml.MergeOptions {
-	if order == twoway.ManifestFirst {
-		return yaml.MergeOptions{ListIncreaseDirection: yaml.MergeOptionsListPrepend}
-	}
-	return yaml.MergeOptions{ListIncreaseDirection: yaml.MergeOptionsListAppend}
+	return decodeJSON(t, jsontest.Encode(t, value)), nil
 }
 
 func decodeYAML(t *testing.T, text string) any {
@@ -101,7 +93,7 @@ func decodeYAML(t *testing.T, text string) any {
 	if err := yaml.Unmarshal([]byte(text), &value); err != nil {
 		t.Fatal(err)
 	}
-	return decodeJSON(t, []byte(string(jsontest.Encode(t, value))))
+	return decodeJSON(t, jsontest.Encode(t, value))
 }
 
 func decodeJSON(tb testing.TB, text []byte) any {
