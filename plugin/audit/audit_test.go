@@ -3,8 +3,6 @@ package audit_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +15,7 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/audit"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 	"github.com/ownership-handoff/handoff/plugin/source"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // object is a test object, by default the Deployment web in namespace shop.
@@ -87,13 +86,10 @@ func shop(mode string) string {
 	return `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"shop","annotations":` + annotations + `,"managedFields":[{"manager":"x"}]}}`
 }
 
-func reportOf(t *testing.T, objects ...string) *audit.Report {
+func reportOf(t *testing.T, items ...string) *audit.Report {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "objects.json")
-	list := `{"apiVersion":"v1","kind":"List","items":[` + strings.Join(objects, ",") + `]}`
-	if err := os.WriteFile(file, []byte(list), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	list := `{"apiVersion":"v1","kind":"List","items":[` + strings.Join(items, ",") + `]}`
+	file := objects.Write(t, list, t.TempDir(), "objects.json")
 	reader, err := source.Reader{
 		Cluster: genericclioptions.NewConfigFlags(false), Configuration: config.Default(), Files: resource.FilenameOptions{Filenames: []string{file}},
 	}.Open()

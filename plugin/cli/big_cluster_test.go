@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // bigCluster is a fake API server with many Deployments. It serves discovery and paged lists, and generates each page on
@@ -34,7 +36,7 @@ func (c *bigCluster) start(t *testing.T) {
 	folder := t.TempDir()
 	kubeconfig := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],
 		"clusters":[{"name":"c","cluster":{"server":%q}}],"users":[{"name":"u","user":{}}]}`, server.URL)
-	t.Setenv("KUBECONFIG", writeFile(t, folder, "kubeconfig", kubeconfig))
+	t.Setenv("KUBECONFIG", objects.Write(t, kubeconfig, folder, "kubeconfig"))
 	t.Setenv("KUBECACHEDIR", filepath.Join(folder, "cache"))
 }
 

@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,7 +14,7 @@ import (
 
 // TestTheExamplesOfRulesAreConfigurations parses the rules in docs/rules.md.
 func TestTheExamplesOfRulesAreConfigurations(t *testing.T) {
-	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(read(t, "../../docs/rules.md"), -1)
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(golden.Read(t, "../../docs/rules.md"), -1)
 	if len(blocks) < 3 {
 		t.Errorf("found %d blocks on the page", len(blocks))
 	}
@@ -40,11 +39,11 @@ func TestThePageShowsRealOutput(t *testing.T) {
 			t.Fatalf("%s: %v, %v", pattern, files, err)
 		}
 		for _, file := range files {
-			seen.WriteString(read(t, file))
+			seen.WriteString(golden.Read(t, file))
 		}
 	}
-	shown := 0
-	for _, block := range regexp.MustCompile("(?s)```console\n(.*?)```").FindAllStringSubmatch(read(t, "../../docs/kubectl-plugin.md"), -1) {
+	shown, page := 0, golden.Read(t, "../../docs/kubectl-plugin.md")
+	for _, block := range regexp.MustCompile("(?s)```console\n(.*?)```").FindAllStringSubmatch(page, -1) {
 		for command := range strings.SplitSeq(strings.TrimPrefix(block[1], "$ "), "\n$ ") {
 			want := "$ " + golden.Settle(strings.TrimSuffix(command, "\n")) + "\n[exit code "
 			if !strings.Contains(seen.String(), want) {
@@ -69,7 +68,7 @@ func TestKrewManifestListsAllPlatforms(t *testing.T) {
 			}
 		}
 	}
-	if err := yaml.Unmarshal([]byte(read(t, "../../manifests/krew/handoff.yaml")), &manifest); err != nil {
+	if err := yaml.Unmarshal([]byte(golden.Read(t, "../../manifests/krew/handoff.yaml")), &manifest); err != nil {
 		t.Fatal(err)
 	}
 	platforms := make([]string, 0, len(manifest.Spec.Platforms))
@@ -81,29 +80,7 @@ func TestKrewManifestListsAllPlatforms(t *testing.T) {
 		platforms = append(platforms, strings.Replace(name, "-", "/", 1))
 	}
 	want := "PLUGIN_PLATFORMS ?= " + strings.Join(platforms, " ") + "\n"
-	if !strings.Contains(read(t, "../../Makefile"), want) {
+	if !strings.Contains(golden.Read(t, "../../Makefile"), want) {
 		t.Errorf("the Makefile has no line %s", want)
 	}
-}
-
-// writeFile writes a file in a folder, which need not exist, and returns its path.
-func writeFile(tb testing.TB, folder, name, text string) string {
-	tb.Helper()
-	path := filepath.Join(folder, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		tb.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		tb.Fatal(err)
-	}
-	return path
-}
-
-func read(t *testing.T, file string) string {
-	t.Helper()
-	text, err := os.ReadFile(file) //nolint:gosec // the callers name files of this repository
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }

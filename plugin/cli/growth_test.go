@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"github.com/ownership-handoff/handoff/internal/growth"
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/race"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/cli"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // manyFields writes a live ConfigMap with a number of fields, all of which a user has changed since the last apply, and a
@@ -40,11 +42,7 @@ func manyFields(t *testing.T, fields int) (live, manifest string) {
 	}
 	dir := t.TempDir()
 	write := func(name string, o any) string {
-		text, err := json.Marshal(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return writeFile(t, dir, name, string(text))
+		return objects.Write(t, string(jsontest.Encode(t, o)), dir, name)
 	}
 	return write("live.json", stored), write("manifest.json", object(other))
 }

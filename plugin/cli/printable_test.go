@@ -12,6 +12,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // hostile returns texts that control a terminal or forge a line.
@@ -56,8 +57,8 @@ func TestUnprintableCharactersAreQuoted(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/no/such/file")
 	for name, text := range hostile() {
 		t.Run(name, func(t *testing.T) {
-			file := writeFile(t, t.TempDir(), "live.json", hostileObject(t, "ConfigMap", text))
-			broken := writeFile(t, t.TempDir(), "broken.yaml", "a: *x"+text+"\n"+text+": [\n")
+			file := objects.Write(t, hostileObject(t, "ConfigMap", text), t.TempDir(), "live.json")
+			broken := objects.Write(t, "a: *x"+text+"\n"+text+": [\n", t.TempDir(), "broken.yaml")
 			named := "configmap/web" + text
 			for _, args := range [][]string{
 				{"explain", "-f", file}, {"explain", "-f", file, ".data"}, {"explain", "-f", file, ".data" + text},
@@ -93,7 +94,7 @@ func TestUnprintableCharactersAreQuoted(t *testing.T) {
 func TestQuotedOutputDecodesToTheSameValues(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/no/such/file")
 	for name, text := range hostile() {
-		file := writeFile(t, t.TempDir(), "live.json", hostileObject(t, "ConfigMap", text))
+		file := objects.Write(t, hostileObject(t, "ConfigMap", text), t.TempDir(), "live.json")
 		for format, decode := range map[string]func([]byte, any) error{"json": json.Unmarshal, "yaml": yaml.Unmarshal, "kyaml": yaml.Unmarshal} {
 			_, output := run(t, nil, "explain", "-f", file, ".data.plain", "-o", format)
 			output, _, _ = strings.Cut(output, "\npartial:")

@@ -10,6 +10,8 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/golden"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // planted returns a value that no output may contain in any encoding. It is unique for each place in an input, so that a leak
@@ -125,11 +127,11 @@ func TestNoOutputContainsSecretValues(t *testing.T) {
 	formats := [][]string{nil, {"-o", "wide"}, {"-o", "json"}, {"-o", "yaml"}, {"-o", "jsonpath={}"}, {"-o", "go-template={{.}}"}, {"-o", "jsonpath={.no.such}"}}
 	live, all := map[string]string{}, map[string]string{}
 	for name, text := range secretInputs(t) {
-		live[name] = writeFile(t, folder, "live-"+strings.ReplaceAll(name, " ", "-")+".yaml", text)
+		live[name] = objects.Write(t, text, folder, "live-"+strings.ReplaceAll(name, " ", "-")+".yaml")
 		all["live: "+name] = live[name]
 	}
 	for name, text := range secretManifests() {
-		all["manifest: "+name] = writeFile(t, folder, strings.ReplaceAll(name, " ", "-")+".yaml", text)
+		all["manifest: "+name] = objects.Write(t, text, folder, strings.ReplaceAll(name, " ", "-")+".yaml")
 	}
 	for name, file := range all {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +154,7 @@ func TestNoOutputContainsSecretValues(t *testing.T) {
 func checkStrip(t *testing.T, file, live string) {
 	t.Helper()
 	_, out, errOut := stripOut(t, "", "-f", file, "--live", live)
-	before := leaks(read(t, file))
+	before := leaks(golden.Read(t, file))
 	added := slices.DeleteFunc(leaks(out), func(place string) bool { return slices.Contains(before, place) })
 	if leaks(errOut) != nil || len(added) > 0 {
 		t.Errorf("strip -f %s --live %s: contains the values of %v and %v\n%s%s", file, live, leaks(errOut), added, errOut, out)
@@ -169,8 +171,9 @@ func TestKustomizationErrorsHideSecretValues(t *testing.T) {
 	for name, resource := range secretManifests() {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
-			writeFile(t, folder, "secret.yaml", resource)
-			writeFile(t, folder, "kustomization.yaml", "resources: [secret.yaml]\nnamePrefix: a-\nlabels:\n- pairs: {a: b}\n  includeSelectors: true\n")
+			objects.Write(t, resource, folder, "secret.yaml")
+			const labels = "labels:\n- pairs: {a: b}\n  includeSelectors: true\n"
+			objects.Write(t, "resources: [secret.yaml]\nnamePrefix: a-\n"+labels, folder, "kustomization.yaml")
 			for _, command := range [][]string{{"explain", "-k", folder}, {"audit", "-k", folder}, {"preview", "-k", folder}} {
 				if _, output := run(t, nil, command...); leaks(output) != nil {
 					t.Errorf("kubectl handoff %s: contains the value of %v\n%s", strings.Join(command, " "), leaks(output), output)

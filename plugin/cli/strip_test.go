@@ -10,6 +10,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/plugin/cli"
 	"github.com/ownership-handoff/handoff/test/golden"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 const stripLive = " --live testdata/strip/live.yaml"
@@ -88,7 +89,7 @@ func TestStripJoinsFiles(t *testing.T) {
 	for name, text := range map[string]string{
 		"a.yaml": "\ufeffa: 1", "b.yaml": "\ufeff---\nb: 1\n", "c.json": "{\"c\": 1}\n", "d.yml": "%YAML 1.1\n---\nd: 1\n", "e.txt": "no manifest", "deep/f.yaml": "f: 1\n",
 	} {
-		writeFile(t, folder, name, text)
+		objects.Write(t, text, folder, name)
 	}
 	const flat = "\ufeffa: 1\n---\nb: 1\n---\n{\"c\": 1}\n...\n%YAML 1.1\n---\nd: 1\n"
 	for files, want := range map[string]string{

@@ -1,8 +1,6 @@
 package strip_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,6 +11,7 @@ import (
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/plugin/source"
 	"github.com/ownership-handoff/handoff/plugin/strip"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 const (
@@ -33,12 +32,9 @@ spec: {maxReplicas: 20, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, 
 func stripped(t *testing.T, annotations, entries, live, spec string) (after string, lines []string) {
 	t.Helper()
 	const head = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\n"
-	file := filepath.Join(t.TempDir(), "live.yaml")
 	text := "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  annotations:\n    x: \"y\"\n    " + annotations +
 		"\n  managedFields: [" + entries + "]\nspec: " + live + "\n---\n" + hpa
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := objects.Write(t, text, t.TempDir(), "live.yaml")
 	configuration := config.Default()
 	configuration.Rules = []config.Rule{
 		{Name: "edited", Fields: []string{".spec.minReadySeconds"}, Writers: []string{"tuner"}, Edit: "apply"},
