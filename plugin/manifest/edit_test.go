@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/plugin/manifest"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -23,7 +23,7 @@ func edited(t *testing.T, text string, edits ...string) (string, error) {
 	var all, removed []*manifest.Place
 	for _, edit := range edits {
 		name, value, isReplacement := strings.Cut(edit, " = ")
-		at := s.Objects[0].Find(pathOf(t, name))
+		at := s.Objects[0].Find(pathOf(name))
 		if at == nil {
 			t.Fatalf("no %s in\n%s", edit, text)
 		}
@@ -38,13 +38,8 @@ func edited(t *testing.T, text string, edits ...string) (string, error) {
 	return string(after), err
 }
 
-func pathOf(t *testing.T, text string) fieldpath.Path {
-	t.Helper()
-	pattern, err := ownership.ParsePattern(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path, _ := pattern.Path()
+func pathOf(text string) fieldpath.Path {
+	path, _ := fieldpattern.MustParse(text)[0].Path()
 	return path
 }
 
@@ -133,7 +128,7 @@ func TestMergeKeysAreVisitedOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if at := s.Objects[0].Find(pathOf(t, ".spec.replicas")); at != nil {
+		if at := s.Objects[0].Find(pathOf(".spec.replicas")); at != nil {
 			t.Errorf("found in line %d of\n%s", at.Line(), text)
 		}
 	}

@@ -16,8 +16,6 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/explain"
 )
 
-func textOf(path fieldpath.Path) string { return explain.Text(path) }
-
 // predicted is the machine-readable output of a preview.
 type predicted struct {
 	Mode   string
@@ -139,7 +137,7 @@ func (s scenario) compare(got predicted, mode string, before ownership.Object, s
 	after := s.live()
 	var places []string
 	for _, f := range got.Fields {
-		path, result := pathOf(s.T, f.Path), f.Without
+		path, result := pathOf(f.Path), f.Without
 		if mode == "enforce" {
 			result = f.With
 		}
@@ -174,7 +172,7 @@ func shown(o ownership.Object, path fieldpath.Path) []byte {
 
 // settledAnnotations removes the last-applied annotation, and that of the Deployment controller, which writes at any time.
 func settledAnnotations(path fieldpath.Path, value []byte) []byte {
-	if len(path) == 2 && textOf(path) == ".metadata.annotations" && value != nil {
+	if len(path) == 2 && explain.Text(path) == ".metadata.annotations" && value != nil {
 		annotations := jsontree.Valid(value)
 		annotations.Cut(ownership.LastAppliedPath()[2:], neverEmptied)
 		annotations.Cut(fieldpath.MakePathOrDie("deployment.kubernetes.io/revision"), neverEmptied)

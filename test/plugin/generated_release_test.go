@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
 
@@ -128,7 +129,7 @@ func (s scenario) release() string {
 	after := removeAdvised(s.T, said, field, text)
 	apply := strings.Replace(s.apply, "--server-side", "--server-side --force-conflicts", 1) // the user's change conflicts
 	s.play(apply, "after", string(after))
-	if was, is := live.Value(pathOf(s.T, field)), s.live().Value(pathOf(s.T, field)); !bytes.Equal(was, is) && !sameValue(was, is) {
+	if was, is := live.Value(pathOf(field)), s.live().Value(pathOf(field)); !bytes.Equal(was, is) && !sameValue(was, is) {
 		s.Errorf("%s\nthe value was %s, and is %s", said, was, is)
 	}
 	return ""
@@ -163,10 +164,10 @@ func (s scenario) field(manifest object) string {
 	}
 	var fields []string
 	for _, f := range explained.Fields {
-		path := pathOf(s.T, f.Path)
+		path := pathOf(f.Path)
 		for n := len(path); n > 1; n-- {
 			if declared.Value(path[:n]) != nil && (n == len(path) || s.generator.random.IntN(4) == 0) {
-				fields = append(fields, textOf(path[:n]))
+				fields = append(fields, explain.Text(path[:n]))
 			}
 		}
 	}

@@ -89,7 +89,8 @@ func TestReleaseRetriesOnConflict(t *testing.T) {
 				t.Errorf("want %s, got\n%s", changed.want, said)
 			}
 			live := settings.live(t, yard)
-			if at := live.Value(annotation("example.com/at")); string(at) != fmt.Sprintf(`"%d"`, min(changed.times, 5)) {
+			at := live.Value(fieldpath.MakePathOrDie("metadata", "annotations", "example.com/at"))
+			if string(at) != fmt.Sprintf(`"%d"`, min(changed.times, 5)) {
 				t.Errorf("the concurrent change is %s", at)
 			}
 			if text, _ := live.Annotation(ownership.LastAppliedAnnotation).String(); strings.Contains(text, "size") != (changed.times > 5) {
@@ -120,8 +121,4 @@ func TestInterruptedReleaseIsCompletedByRerun(t *testing.T) {
 func annotationManagers(t *testing.T, yard string) string {
 	t.Helper()
 	return managersOf(t, settings.live(t, yard), `.metadata.annotations["`+ownership.LastAppliedAnnotation+`"]`)
-}
-
-func annotation(name string) fieldpath.Path {
-	return fieldpath.MakePathOrDie("metadata", "annotations", name)
 }

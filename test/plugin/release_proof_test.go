@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/ownership"
 	edit "github.com/ownership-handoff/handoff/plugin/manifest"
@@ -203,7 +205,7 @@ func removeAdvised(t *testing.T, output, field, text string) []byte {
 	if advice := regexp.MustCompile(`(?m)^remove (.*) from the manifest before`).FindStringSubmatch(output); advice != nil {
 		field = advice[1]
 	}
-	path := pathOf(t, field)
+	path := pathOf(field)
 	place := stream.Objects[0].Nearest(path)
 	if len(place.Path) != len(path) {
 		t.Fatalf("no %s in\n%s\nafter\n%s", field, text, output)
@@ -234,19 +236,11 @@ func (r released) valueIn(t *testing.T, yard string) string {
 	if r.value == `"side"` {
 		field += ".name"
 	}
-	value := r.live(t, yard).Value(pathOf(t, field))
+	value := r.live(t, yard).Value(pathOf(field))
 	if value == nil {
 		return ""
 	}
-	var decoded any
-	if err := json.Unmarshal(value, &decoded); err != nil {
-		t.Fatal(err)
-	}
-	compact, err := json.Marshal(decoded)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(compact)
+	return string(jsontest.Encode(t, jsontest.Decode(t, value)))
 }
 
 // wantReleased verifies that no applier manages the field, and that another manager does unless an autoscaler owns it.
@@ -256,7 +250,7 @@ func (r released) wantReleased(t *testing.T, yard string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holders := managedfields.For(entries, pathOf(t, r.field))
+	holders := managedfields.For(entries, pathOf(r.field))
 	for _, e := range holders {
 		if config.Default().Managers().IsApplier(e) || e.Contains(ownership.LastAppliedPath()) {
 			t.Errorf("%s %s still manages %s", e.Manager, e.Operation, r.field)
@@ -273,15 +267,10 @@ func (r released) wantReleased(t *testing.T, yard string) {
 	}
 }
 
-func pathOf(t *testing.T, field string) fieldpath.Path {
-	t.Helper()
-	pattern, err := ownership.ParsePattern(field)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path, plain := pattern.Path()
+func pathOf(field string) fieldpath.Path {
+	path, plain := fieldpattern.MustParse(field)[0].Path()
 	if !plain {
-		t.Fatalf("%s has a wildcard", field)
+		panic(field + " has a wildcard")
 	}
 	return path
 }

@@ -168,7 +168,7 @@ func managersOf(t *testing.T, o ownership.Object, field string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	holders := managedfields.For(entries, pathOf(t, field))
+	holders := managedfields.For(entries, pathOf(field))
 	names := make([]string, 0, len(holders))
 	for _, e := range holders {
 		names = append(names, e.Manager)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ownership-handoff/handoff/test/golden"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
 
@@ -72,7 +73,7 @@ func TestNoOutputContainsSecretValues(t *testing.T) {
 			case "immutable":
 				play(t, "patch secret token -n "+yard+` -p {"immutable":true}`)
 			case "Deny", "Warn":
-				quote(t, yard, how, file("policy-"+how, strings.ReplaceAll(testdata(t, "quoting"), "ACTION", how)))
+				quote(t, yard, how, file("policy-"+how, strings.ReplaceAll(golden.Read(t, "testdata/quoting.yaml"), "ACTION", how)))
 			}
 			for name, text := range manifests {
 				manifest := file(name, text)

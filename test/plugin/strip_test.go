@@ -19,12 +19,13 @@ import (
 	"github.com/ownership-handoff/handoff/plugin/cli"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
+	"github.com/ownership-handoff/handoff/test/golden"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 func bowManifest(t *testing.T, replicas string, round int) string {
 	t.Helper()
-	return strings.NewReplacer("NAME", "web", "REPLICAS", replicas, "ROUND", strconv.Itoa(round)).Replace(testdata(t, "bow"))
+	return strings.NewReplacer("NAME", "web", "REPLICAS", replicas, "ROUND", strconv.Itoa(round)).Replace(golden.Read(t, "testdata/bow.yaml"))
 }
 
 // autoscaleTo creates an autoscaler with a minimum of replicas, and waits until it has set them.

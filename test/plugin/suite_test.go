@@ -132,16 +132,6 @@ func play(t *testing.T, lines ...string) {
 	}
 }
 
-// testdata returns the text of testdata/NAME.yaml.
-func testdata(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile("testdata/" + name + ".yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
 // stored reads an object with its managedFields.
 func stored(t *testing.T, object, namespace string) ownership.Object {
 	t.Helper()
