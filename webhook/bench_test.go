@@ -13,6 +13,7 @@ import (
 	"github.com/go-logr/logr"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"github.com/ownership-handoff/handoff/ownership"
@@ -60,7 +61,7 @@ func recordedServer(tb testing.TB, review string) (*server, []byte) {
 		tb.Fatalf("no review %s was recorded", review)
 	}
 	handoff := newServer(tb, &fakeCluster{modes: map[string]string{review: "enforce"}, autoscaler: "HorizontalPodAutoscaler/web"})
-	handoff.Log, handoff.Events = encodedLog(), unrecorded{}
+	handoff.Log, handoff.Events = encodedLog(), &events.FakeRecorder{}
 	return handoff, body
 }
 

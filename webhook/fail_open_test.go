@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -213,19 +214,10 @@ func silent(t *testing.T, s *server, r request) {
 	}
 }
 
-type brokenBody struct{ io.Reader }
-
-func (b brokenBody) Read(p []byte) (int, error) {
-	n, err := b.Reader.Read(p)
-	if errors.Is(err, io.EOF) {
-		err = errors.New("connection reset")
-	}
-	return n, err
-}
-
 func TestAnIncompleteBodyFailsOpen(t *testing.T) {
 	s := newServer(t, enforced())
-	body := brokenBody{strings.NewReader(update(csa, scaledBy7(), applied3()).body())}
+	whole := strings.NewReader(update(csa, scaledBy7(), applied3()).body())
+	body := io.MultiReader(whole, iotest.ErrReader(errors.New("connection reset")))
 	recorder := httptest.NewRecorder()
 	s.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mutate", body))
 	response := allowed(t, recorder.Code, recorder.Body.Bytes())

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	k8sruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
 
 	"github.com/ownership-handoff/handoff/internal/growth"
 	"github.com/ownership-handoff/handoff/internal/race"
@@ -121,16 +121,12 @@ func (d dimension) check(t *testing.T) {
 func (d dimension) server(tb testing.TB, n int) *server {
 	tb.Helper()
 	s := newServer(tb, &fakeCluster{modes: map[string]string{}})
-	s.Log, s.Events = logr.Discard(), unrecorded{}
+	s.Log, s.Events = logr.Discard(), &events.FakeRecorder{}
 	if d.rules != nil {
 		s.Rules = ownership.NewRules(d.rules(n)...)
 	}
 	return s
 }
-
-type unrecorded struct{}
-
-func (unrecorded) Eventf(_, _ k8sruntime.Object, _, _, _, _ string, _ ...any) {}
 
 // cost is what a review of one size costs.
 type cost struct {

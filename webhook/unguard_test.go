@@ -23,11 +23,6 @@ func guardStatus(message string) string {
 		`{"type":"ownership-handoff.io/guarded","status":"True","message":` + encode(message) + `}]}`
 }
 
-func replicasOf(d deployment, replicas string) deployment {
-	d.replicas = replicas
-	return d
-}
-
 func TestOnlyTheGuardsOwnChangeIsUndone(t *testing.T) {
 	for sentence, c := range map[string]struct {
 		mode, message, kind, incoming, stored string
@@ -48,8 +43,8 @@ func TestOnlyTheGuardsOwnChangeIsUndone(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			cluster := &fakeCluster{modes: map[string]string{"shop": c.mode}}
-			live, incoming := scaledBy7(), replicasOf(applied3(), c.incoming)
-			incoming.status = guardStatus(c.message)
+			live, incoming := scaledBy7(), applied3()
+			incoming.replicas, incoming.status = c.incoming, guardStatus(c.message)
 			if c.stored != "" {
 				live.status = guardStatus(c.stored)
 			}

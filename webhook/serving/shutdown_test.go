@@ -75,11 +75,10 @@ func TestTLS13IsRequired(t *testing.T) {
 	t.Parallel()
 	s := serve(t, reviews{}, serving.Options{})
 	s.ready()
-	address := strings.TrimSuffix(strings.TrimPrefix(s.url, "https://"), "/mutate")
 	for version, want := range map[uint16]bool{tls.VersionTLS12: false, tls.VersionTLS13: true} {
 		config := unverified()
 		config.MaxVersion = version
-		connection, err := tls.Dial("tcp", address, config)
+		connection, err := tls.Dial("tcp", s.address(), config)
 		if (err == nil) != want {
 			t.Errorf("%s: want %t, got %v", tls.VersionName(version), want, err)
 		}

@@ -112,7 +112,7 @@ func (largeResponses) Shed(w http.ResponseWriter, _ []byte) { _, _ = io.WriteStr
 func TestSlowReadersDoNotBlockOtherReviews(t *testing.T) {
 	t.Parallel()
 	written := new(atomic.Int32)
-	s := serveReviews(t, largeResponses{written}, serving.Options{MaxInFlight: 2})
+	s := serve(t, largeResponses{written}, serving.Options{MaxInFlight: 2})
 	s.ready()
 	for i := range int32(6) {
 		s.send("Big: yes\r\nContent-Length: 2", 2)

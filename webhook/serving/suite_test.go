@@ -55,12 +55,7 @@ type server struct {
 }
 
 // serve starts a server with these options and a free port. The server has no certificate before writePair.
-func serve(t *testing.T, r reviews, o serving.Options) *server {
-	t.Helper()
-	return serveReviews(t, r, o)
-}
-
-func serveReviews(t *testing.T, r serving.Reviews, o serving.Options) *server {
+func serve(t *testing.T, r serving.Reviews, o serving.Options) *server {
 	t.Helper()
 	ports, err := process.FreePorts(1)
 	if err != nil {
@@ -197,8 +192,7 @@ func (s *server) ready() {
 // served returns the certificate that the server presents, nil if the connection fails.
 func (s *server) served() []byte {
 	s.Helper()
-	address := strings.TrimSuffix(strings.TrimPrefix(s.url, "https://"), "/mutate")
-	connection, err := tls.Dial("tcp", address, unverified())
+	connection, err := tls.Dial("tcp", s.address(), unverified())
 	if err != nil {
 		return nil
 	}
