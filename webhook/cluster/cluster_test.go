@@ -8,6 +8,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ownership-handoff/handoff/internal/optin"
@@ -111,27 +112,15 @@ func TestAutoscalerMatchesGroupKindAndNameOfTheTarget(t *testing.T) {
 
 // widgets returns a CRD with a scale subresource in some of its versions, each with its own path.
 func widgets(group string, paths map[string]string) *apiextensionsv1.CustomResourceDefinition {
-	preserve := true
-	crd := &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: "widgets." + group},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: group, Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "widgets", Singular: "widget", Kind: "Widget", ListKind: "WidgetList"},
-		},
-	}
-	for _, name := range []string{"v1", "v2", "v3"} {
-		version := apiextensionsv1.CustomResourceDefinitionVersion{
-			Name: name, Served: true, Storage: name == "v2",
-			Schema: &apiextensionsv1.CustomResourceValidation{
-				OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &preserve},
-			},
-		}
-		if path, ok := paths[name]; ok {
+	crd := defineScaler(schema.GroupKind{Group: group, Kind: "Widget"}, "widgets", "v1", "v2", "v3")
+	for i := range crd.Spec.Versions {
+		version := &crd.Spec.Versions[i]
+		version.Storage = version.Name == "v2"
+		if path, ok := paths[version.Name]; ok {
 			version.Subresources = &apiextensionsv1.CustomResourceSubresources{
 				Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: path, StatusReplicasPath: ".status.replicas"},
 			}
 		}
-		crd.Spec.Versions = append(crd.Spec.Versions, version)
 	}
 	return crd
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/ownership-handoff/handoff/internal/optin"
@@ -94,7 +93,10 @@ func TestFactsReportStaleWatches(t *testing.T) {
 	for sentence, f := range state {
 		wantStale(t, f, sentence, outages()[sentence].want, began)
 	}
-	setMode(t, n, "enforce")
+	n.Annotations[optin.Annotation] = "enforce"
+	if err := suite.client.Update(t.Context(), n); err != nil {
+		t.Fatal(err)
+	}
 	eventually(t, "state without an outage", "enforce", func() string { return known(suite.state) })
 	for sentence, f := range state {
 		if got := known(f); got != "warn" {
@@ -187,13 +189,5 @@ func TestFactsStayFreshWithoutChanges(t *testing.T) {
 		if renewed[resource] < 2 {
 			t.Errorf("%s: the age was reset %d times in %s", resource, renewed[resource], noticed)
 		}
-	}
-}
-
-func setMode(t *testing.T, n *corev1.Namespace, mode string) {
-	t.Helper()
-	n.Annotations[optin.Annotation] = mode
-	if err := suite.client.Update(t.Context(), n); err != nil {
-		t.Fatal(err)
 	}
 }
