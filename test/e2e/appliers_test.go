@@ -141,20 +141,24 @@ func (n *namespace) created(manager string, manifest *unstructured.Unstructured)
 }
 
 func (n *namespace) patchedAs(
-	manager string, manifest *unstructured.Unstructured, kind types.PatchType, patch []byte,
+	manager string, manifest *unstructured.Unstructured, kind types.PatchType, patch []byte, options ...client.PatchOption,
 ) (*unstructured.Unstructured, error) {
 	o := n.placed(manifest)
-	if err := cluster.client.Patch(n.Context(), o, client.RawPatch(kind, patch), client.FieldOwner(manager)); err != nil {
+	if err := cluster.client.Patch(n.Context(), o, client.RawPatch(kind, patch), append(options, client.FieldOwner(manager))...); err != nil {
 		return nil, fmt.Errorf("%w: %s", err, patch)
 	}
 	return o, nil
 }
 
+// replicasOf returns the scale field of an object, or -1 if it is not set.
 func replicasOf(n *namespace, o *unstructured.Unstructured) int64 {
 	n.Helper()
-	replicas, _, err := unstructured.NestedInt64(o.Object, "spec", "replicas")
+	replicas, found, err := unstructured.NestedInt64(o.Object, "spec", "replicas")
 	if err != nil {
 		n.Fatal(err)
+	}
+	if !found {
+		return -1
 	}
 	return replicas
 }

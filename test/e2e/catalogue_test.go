@@ -17,16 +17,6 @@ import (
 	"github.com/ownership-handoff/handoff/test/packs"
 )
 
-// plays returns the entries of all packs, in order.
-func plays(t *testing.T) []*packs.Entry {
-	t.Helper()
-	all, err := packs.Read(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
 // syncer applies the manifests of all plays. before are those that it applied last, nil for the first. The error of a manifest is that
 // of its write.
 type syncer struct {
@@ -187,7 +177,10 @@ func withKinds(t *testing.T, all []*packs.Entry) {
 func TestCatalogue(t *testing.T) { //nolint:tparallel // the page follows the subtests
 	t.Parallel()
 	localOnly(t)
-	all := plays(t)
+	all, err := packs.Read(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
 	withKinds(t, all)
 	results := make([][]string, len(all))
 	for i := range results {

@@ -2,13 +2,13 @@ package e2e_test
 
 import (
 	"fmt"
-	"os"
 	"testing"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
+	"github.com/ownership-handoff/handoff/test/golden"
 	"github.com/ownership-handoff/handoff/test/packs"
 )
 
@@ -18,11 +18,7 @@ func censusGroups(t *testing.T) []censusGroup {
 	var all struct {
 		Groups []censusGroup `json:"groups"`
 	}
-	text, err := os.ReadFile("../../config/catalogue/testdata/census.yaml")
-	if err == nil {
-		err = yaml.Unmarshal(text, &all)
-	}
-	if err != nil {
+	if err := yaml.Unmarshal([]byte(golden.Read(t, "../../config/catalogue/testdata/census.yaml")), &all); err != nil {
 		t.Fatal(err)
 	}
 	return all.Groups

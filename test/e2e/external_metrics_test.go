@@ -1,13 +1,10 @@
 package e2e_test
 
 import (
-	"context"
 	"fmt"
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ownership-handoff/handoff/test/objects"
 )
@@ -21,15 +18,7 @@ func serveExternalMetrics(t *testing.T) *objects.ExternalMetrics {
 	n := &namespace{T: t, name: "default"}
 	n.apply(fmt.Sprintf(objects.ExternalMetricsAPI, server.URL[strings.LastIndex(server.URL, ":")+1:]))
 	// Namespaces cannot be deleted while an API of the cluster is registered and not served.
-	t.Cleanup(func() {
-		o := &unstructured.Unstructured{}
-		o.SetAPIVersion("apiregistration.k8s.io/v1")
-		o.SetKind("APIService")
-		o.SetName("v1beta1.external.metrics.k8s.io")
-		if err := cluster.client.Delete(context.Background(), o); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { n.kubectl("delete", "apiservice", "v1beta1.external.metrics.k8s.io") })
 	n.kubectl("wait", "--for=condition=Available", "--timeout=60s", "apiservice/v1beta1.external.metrics.k8s.io")
 	return m
 }

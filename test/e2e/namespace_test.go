@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -82,17 +83,13 @@ func (n *namespace) apply(manifest string, args ...string) result {
 	return n.must(n.run(manifest, append([]string{"apply", "-f", "-"}, args...)...))
 }
 
-// appliedBy runs a server-side apply as a controller does. kubectl would migrate the managedFields of client-side applies.
+// appliedBy runs a server-side apply as a controller does, of the object web if the manifest has no name. kubectl would migrate the
+// managedFields of client-side applies.
 func (n *namespace) appliedBy(manager, manifest string) {
 	n.Helper()
-	web := &unstructured.Unstructured{}
-	if err := web.UnmarshalJSON([]byte(manifest)); err != nil {
-		n.Fatal(err)
-	}
-	web.SetName("web")
-	web.SetNamespace(n.name)
-	patch := client.RawPatch(types.ApplyPatchType, []byte(manifest))
-	if err := cluster.client.Patch(n.Context(), web, patch, client.FieldOwner(manager), client.ForceOwnership); err != nil {
+	o := decoded(n, manifest)
+	o.SetName(cmp.Or(o.GetName(), "web"))
+	if _, err := n.patchedAs(manager, o, types.ApplyPatchType, []byte(manifest), client.ForceOwnership); err != nil {
 		n.Fatal(err)
 	}
 }
@@ -127,17 +124,9 @@ func (n *namespace) jsonpath(path string) string {
 	return objects.JSONPath(n.T, n.object(), path)
 }
 
-// replicas returns the scale field of the object web, or -1 if it is not set.
 func (n *namespace) replicas() int64 {
 	n.Helper()
-	replicas, found, err := unstructured.NestedInt64(n.object().Object, "spec", "replicas")
-	if err != nil {
-		n.Fatal(err)
-	}
-	if !found {
-		return -1
-	}
-	return replicas
+	return replicasOf(n, n.object())
 }
 
 func (n *namespace) wantReplicas(want int64) {

@@ -10,10 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
 
@@ -92,15 +91,9 @@ func aggregatedRole() outside {
 func injector(patch string) func(*namespace, outside) {
 	return func(n *namespace, o outside) {
 		n.Helper()
-		raw := strings.ReplaceAll(patch, "CA", newCA(n.T))
-		object := &unstructured.Unstructured{}
-		if err := object.UnmarshalJSON([]byte(raw)); err != nil {
-			n.Fatal(err)
-		}
-		object.SetName(o.name)
-		if err := cluster.client.Patch(n.Context(), object, client.RawPatch(types.ApplyPatchType, []byte(raw)), client.FieldOwner(o.manager), client.ForceOwnership); err != nil {
-			n.Fatal(err)
-		}
+		applied := decoded(n, strings.ReplaceAll(patch, "CA", newCA(n.T)))
+		applied.SetName(o.name)
+		n.appliedBy(o.manager, string(jsontest.Encode(n.T, applied)))
 	}
 }
 

@@ -1,10 +1,8 @@
 package e2e_test
 
 import (
-	"context"
 	"encoding/json"
 	"maps"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,14 +25,8 @@ func withGizmos(t *testing.T, stored string) gizmos {
 	n := &namespace{T: t, name: "default"}
 	n.apply(strings.NewReplacer("{group}", c.group, "{url}", url, "{ca}", ca, "{storesV1}", strconv.FormatBool(stored == "v1"),
 		"{storesV2}", strconv.FormatBool(stored == "v2")).Replace(testdata("gizmos")))
-	t.Cleanup(func() { // before the conversion webhook stops: deleting the CRD deletes its objects
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		out, err := exec.CommandContext(ctx, cluster.Plane.Kubectl, "delete", "crd", "gizmos."+c.group).CombinedOutput()
-		if err != nil {
-			t.Errorf("deleting the CRD: %v: %s", err, out)
-		}
-	})
+	// Before the conversion webhook stops: deleting the CRD deletes its objects.
+	t.Cleanup(func() { n.kubectl("delete", "crd", "gizmos."+c.group, "--timeout=60s") })
 	n.kubectl("wait", "--for=condition=Established", "crd/gizmos."+c.group, "--timeout=60s")
 	probe := newNamespace(t, "enforce")
 	probe.eventually("gizmos can be applied in both versions", func() bool {
