@@ -3,8 +3,8 @@ package optin_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,6 +22,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 const (
@@ -84,13 +85,11 @@ func allNamespaces(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	manifests, err := filepath.Rel(dir, filepath.Join(cluster.root, "manifests"))
-	if err == nil {
-		text := "resources: [" + manifests + "/base]\ncomponents: [" + manifests + "/components/all-namespaces]\n"
-		err = os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600)
-	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	text := "resources: [" + manifests + "/base]\ncomponents: [" + manifests + "/components/all-namespaces]\n"
+	objects.Write(t, text, dir, "kustomization.yaml")
 	return dir
 }
 
@@ -149,27 +148,6 @@ func createCells(t *testing.T) (cells []cell) {
 
 func (c cell) name() string { return "web-" + c.object + "x" }
 
-// warnings collects handoff's warnings.
-type warnings struct{ texts []string }
-
-// HandleWarningHeader implements rest.WarningHandler.
-func (w *warnings) HandleWarningHeader(_ int, _, text string) {
-	if strings.HasPrefix(text, "handoff: ") {
-		w.texts = append(w.texts, text)
-	}
-}
-
-func clientWith(t *testing.T, to *warnings) dynamic.Interface {
-	t.Helper()
-	c := rest.CopyConfig(cluster.plane.Config)
-	c.WarningHandler = to
-	client, err := dynamic.NewForConfig(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return client
-}
-
 // compare compares the answers with dry runs of applies. The API server and the webhook notice changes late.
 func compare(t *testing.T, cells []cell) {
 	t.Helper()
@@ -204,11 +182,18 @@ func compare(t *testing.T, cells []cell) {
 // modeOf applies another manifest that still says 3, as a dry run, and returns the mode that the result shows.
 func modeOf(t *testing.T, c cell) optin.Mode {
 	t.Helper()
-	seen := &warnings{}
+	config := rest.CopyConfig(cluster.plane.Config)
+	config.WarningHandlerWithContext = objects.Warnings{}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen []string
+	ctx := objects.WithWarnings(context.Background(), &seen)
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}},"spec":{"replicas":3,"paused":true}}`,
 		ownership.LastAppliedAnnotation, fmt.Sprintf(appliedWeb, `,"paused":true`))
 	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
-	o, err := clientWith(t, seen).Resource(deployments).Namespace(c.namespace).Patch(context.Background(), c.name(), types.MergePatchType, []byte(patch),
+	o, err := client.Resource(deployments).Namespace(c.namespace).Patch(ctx, c.name(), types.MergePatchType, []byte(patch),
 		metav1.PatchOptions{FieldManager: "kubectl-client-side-apply", DryRun: []string{metav1.DryRunAll}})
 	if err != nil {
 		t.Fatal(err)
@@ -219,7 +204,7 @@ func modeOf(t *testing.T, c cell) optin.Mode {
 		t.Fatal(err)
 	case replicas == 7:
 		return optin.Enforce
-	case len(seen.texts) > 0:
+	case slices.ContainsFunc(seen, func(text string) bool { return strings.HasPrefix(text, "handoff: ") }):
 		return optin.Warn
 	}
 	return optin.Off

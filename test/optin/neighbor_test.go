@@ -24,6 +24,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // forged is text that a tenant would like others to read.
@@ -33,13 +34,7 @@ const forged = "mallory-was-here"
 type neighbor struct {
 	namespace string
 	api       client.Client // a client-side apply
-	warnings  *collector
 }
-
-// collector collects the warnings of a client.
-type collector struct{ texts []string }
-
-func (c *collector) HandleWarningHeader(_ int, _, text string) { c.texts = append(c.texts, text) }
 
 const neighborsDeployment = `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"replicas":3,
 	"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},
@@ -48,7 +43,7 @@ const neighborsDeployment = `{"apiVersion":"apps/v1","kind":"Deployment","metada
 // newNeighbor creates the namespace of a team in a mode; "" for one without handoff.
 func newNeighbor(t *testing.T, inMode string) *neighbor {
 	t.Helper()
-	n := &neighbor{namespace: newNamespace(t), warnings: &collector{}}
+	n := &neighbor{namespace: newNamespace(t)}
 	if inMode != "" {
 		kubectl(t, "", "annotate", "namespace", n.namespace, mode+"="+inMode)
 	}
@@ -56,7 +51,7 @@ func newNeighbor(t *testing.T, inMode string) *neighbor {
 	kubectl(t, "", "autoscale", "deployment", "web", "-n", n.namespace, "--max=9")
 	kubectl(t, "", "scale", "deployment", "web", "-n", n.namespace, "--replicas=7")
 	config := rest.CopyConfig(cluster.plane.Config)
-	config.QPS, config.WarningHandler = -1, n.warnings
+	config.QPS, config.WarningHandlerWithContext = -1, objects.Warnings{}
 	var err error
 	if n.api, err = client.New(config, client.Options{}); err != nil {
 		t.Fatal(err)
@@ -75,13 +70,13 @@ func (n *neighbor) apply(ctx context.Context, options ...client.PatchOption) (se
 	o.SetKind("Deployment")
 	o.SetNamespace(n.namespace)
 	o.SetName("web")
-	n.warnings.texts = nil
+	var warnings []string
 	began := time.Now()
-	err = n.api.Patch(ctx, o, client.RawPatch(types.StrategicMergePatchType, []byte(patch)),
+	err = n.api.Patch(objects.WithWarnings(ctx, &warnings), o, client.RawPatch(types.StrategicMergePatchType, []byte(patch)),
 		append(options, client.FieldOwner("kubectl-client-side-apply"))...)
 	replicas, _, _ := unstructured.NestedInt64(o.Object, "spec", "replicas")
 	return fmt.Sprintf("replicas %d, last-applied %s, warnings %q", replicas, o.GetAnnotations()[ownership.LastAppliedAnnotation],
-		n.warnings.texts), time.Since(began), err
+		warnings), time.Since(began), err
 }
 
 // look returns what the team can see: its objects, its Events, and the answer to a dry run of an apply.
@@ -263,7 +258,7 @@ func TestATenantChangesNothingForOthers(t *testing.T) {
 		}
 		return all
 	}
-	metrics := labelsOfMetrics(t)
+	before := labelsOfMetrics(t)
 	for sentence, c := range map[string]struct {
 		do      func(*tenant) error
 		refused string // part of the error
@@ -329,7 +324,7 @@ func TestATenantChangesNothingForOthers(t *testing.T) {
 			checkLog(t, cluster.webhook.Log()[logged:])
 		})
 	}
-	if added := slices.DeleteFunc(labelsOfMetrics(t), func(series string) bool { return slices.Contains(metrics, series) }); len(added) > 20 {
+	if added := slices.DeleteFunc(labelsOfMetrics(t), func(series string) bool { return slices.Contains(before, series) }); len(added) > 20 {
 		t.Errorf("%d new time series: %s", len(added), added)
 	}
 	if seen, _, err := n.apply(t.Context()); err != nil || !strings.Contains(seen, "replicas 7") {
@@ -357,11 +352,7 @@ func checkLog(t *testing.T, lines string) {
 // labelsOfMetrics returns handoff's time series. No label has a value that a tenant made up.
 func labelsOfMetrics(t *testing.T) (series []string) {
 	t.Helper()
-	text, err := cluster.webhook.Metrics(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(text) {
+	for _, line := range metrics(t, "") {
 		name, _, _ := strings.Cut(line, " ")
 		if strings.Contains(line, forged) || strings.Contains(line, "optin-") {
 			t.Errorf("a metric with a name of a tenant: %s", short(line))

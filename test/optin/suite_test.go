@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -87,8 +86,8 @@ func prepare(ctx context.Context, plane *controlplane.ControlPlane) (err error) 
 		"components/namespace/namespace.yaml", "base/serviceaccount.yaml", "base/rbac.yaml", "base/namespaces.yaml",
 	} {
 		path := filepath.Join(cluster.root, "manifests", file)
-		if out, err := exec.CommandContext(ctx, plane.Kubectl, "apply", "--validate=strict", "-f", path).CombinedOutput(); err != nil {
-			return fmt.Errorf("kubectl apply -f %s: %w\n%s", path, err, out)
+		if r := process.Run(ctx, nil, "", plane.Kubectl, "apply", "--validate=strict", "-f", path); r.Err != nil {
+			return r.Err
 		}
 	}
 	cluster.kubeconfig, err = plane.AddUser(serviceAccount,
@@ -204,27 +203,18 @@ func eventually(t *testing.T, what string, done func() bool) {
 // metric returns the value of a metric of the webhook with its labels, as text; "" if there is none.
 func metric(t *testing.T, name string) string {
 	t.Helper()
-	text, err := cluster.webhook.Metrics(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(text) {
-		if value, ok := strings.CutPrefix(line, name+" "); ok {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
+	return strings.TrimPrefix(strings.Join(metrics(t, name+" "), ""), name+" ")
 }
 
-// reviews returns all counters of reviews.
-func reviews(t *testing.T) (lines []string) {
+// metrics returns the lines of the webhook's metrics that begin with a text.
+func metrics(t *testing.T, prefix string) (lines []string) {
 	t.Helper()
 	text, err := cluster.webhook.Metrics(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, "handoff_reviews_total") {
+		if strings.HasPrefix(line, prefix) {
 			lines = append(lines, strings.TrimSpace(line))
 		}
 	}
