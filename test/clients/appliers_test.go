@@ -1,7 +1,6 @@
 package clients_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -10,6 +9,8 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 )
 
 // applier is a client that applies manifests, a row of the first table.
@@ -106,11 +107,8 @@ func ansible(name string, parameters map[string]any) *applier {
 			"src": n.write("web.yaml", m.String()),
 		}
 		maps.Copy(args, parameters)
-		text, err := json.Marshal(args)
-		if err != nil {
-			return err
-		}
-		_, err = n.run("", "ansible", "localhost", "--connection=local", "--module-name=kubernetes.core.k8s", "--args="+string(text))
+		text := string(jsontest.Encode(n.T, args))
+		_, err := n.run("", "ansible", "localhost", "--connection=local", "--module-name=kubernetes.core.k8s", "--args="+text)
 		return err
 	})
 }

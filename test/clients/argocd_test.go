@@ -1,10 +1,10 @@
 package clients_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,8 +29,8 @@ func startArgoCD() error {
 		return err
 	}
 	settings := filepath.Join("testdata", "argocd.yaml")
-	if out, err := exec.Command(p.Kubectl, "apply", "-f", settings).CombinedOutput(); err != nil {
-		return fmt.Errorf("applying %s: %w: %s", settings, err, out)
+	if r := process.Run(context.Background(), nil, "", p.Kubectl, "apply", "-f", settings); r.Err != nil {
+		return r.Err
 	}
 	ports, err := process.FreePorts(6)
 	if err != nil {
@@ -80,9 +80,7 @@ func argocd(name string, options ...string) *applier {
 // sync commits a manifest and syncs the Application of the namespace to it.
 func (n *namespace) sync(m fmt.Stringer, options []string) error {
 	n.Helper()
-	if err := suite.argocd(); err != nil {
-		n.Fatal(err)
-	}
+	n.must(suite.argocd())
 	revision := n.commit(m)
 	n.application(nil)
 	list := string(jsontest.Encode(n.T, options))
@@ -121,9 +119,7 @@ func (n *namespace) commit(m fmt.Stringer) string {
 		n.Helper()
 		identity := []string{"-C", dir, "-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main"}
 		out, err := n.run("", "git", append(identity, args...)...)
-		if err != nil {
-			n.Fatal(err)
-		}
+		n.must(err)
 		return out
 	}
 	git("init", "--quiet")
@@ -153,9 +149,7 @@ func (n *namespace) application(annotations map[string]any) {
 func (n *namespace) app() *unstructured.Unstructured {
 	n.Helper()
 	o := object("argoproj.io/v1alpha1", "Application")
-	if err := suite.api.Get(n.Context(), client.ObjectKey{Namespace: argocdNamespace, Name: n.name}, o); err != nil {
-		n.Fatal(err)
-	}
+	n.must(suite.api.Get(n.Context(), client.ObjectKey{Namespace: argocdNamespace, Name: n.name}, o))
 	return o
 }
 
@@ -244,7 +238,5 @@ func (n *namespace) selfHeals(want bool) {
 
 func (n *namespace) mustSync(m fmt.Stringer) {
 	n.Helper()
-	if err := n.sync(m, nil); err != nil {
-		n.Fatal(err)
-	}
+	n.must(n.sync(m, nil))
 }

@@ -21,14 +21,10 @@ func installKEDA() error { return installCRDs("keda-operator", "scaledobjects.ke
 // each apply without handoff.
 func (n *namespace) operateKEDA(during func()) {
 	n.Helper()
-	if err := suite.keda(); err != nil {
-		n.Fatal(err)
-	}
+	n.must(suite.keda())
 	certificates := n.kedaCertificates()
 	ports, err := process.FreePorts(3)
-	if err != nil {
-		n.Fatal(err)
-	}
+	n.must(err)
 	address := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
 	operator := n.start("keda-operator", []string{"WATCH_NAMESPACE=" + n.name, "KEDA_CLUSTER_OBJECT_NAMESPACE=" + n.name},
 		"--kubeconfig="+suite.cluster.Plane.Kubeconfig, "--metrics-bind-address="+address(0),
@@ -36,9 +32,7 @@ func (n *namespace) operateKEDA(during func()) {
 		"--enable-webhook-patching=false", "--enable-apiservice-patching=false")
 	ctx, cancel := context.WithTimeout(n.Context(), patience)
 	defer cancel()
-	if err := operator.WaitHealthy(ctx, "http://"+address(1)+"/healthz"); err != nil {
-		n.Fatal(err)
-	}
+	n.must(operator.WaitHealthy(ctx, "http://"+address(1)+"/healthz"))
 	during()
 	n.stop(operator)
 }

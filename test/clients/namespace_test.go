@@ -79,9 +79,7 @@ func (n *namespace) run(stdin, program string, args ...string) (string, error) {
 func (n *namespace) kubectl(stdin string, args ...string) string {
 	n.Helper()
 	out, err := n.run(stdin, suite.cluster.Plane.Kubectl, append([]string{"--namespace", n.name}, args...)...)
-	if err != nil {
-		n.Fatal(err)
-	}
+	n.must(err)
 	return out
 }
 
@@ -95,9 +93,7 @@ func (n *namespace) write(name, text string) string {
 func (n *namespace) deployment() *appsv1.Deployment {
 	n.Helper()
 	o := &appsv1.Deployment{}
-	if err := suite.api.Get(n.Context(), client.ObjectKey{Namespace: n.name, Name: "web"}, o); err != nil {
-		n.Fatal(err)
-	}
+	n.must(suite.api.Get(n.Context(), client.ObjectKey{Namespace: n.name, Name: "web"}, o))
 	return o
 }
 
@@ -141,9 +137,7 @@ func (n *namespace) autoscale() {
 			MinReplicas:    &least, MaxReplicas: 20,
 		},
 	}
-	if err := suite.api.Create(n.Context(), hpa); err != nil {
-		n.Fatal(err)
-	}
+	n.must(suite.api.Create(n.Context(), hpa))
 	n.eventually("the HPA controller scales to 9", func() bool { return n.replicas() == 9 })
 	n.kubectl("", "patch", "hpa", "web", "-p", `{"spec":{"minReplicas":1,"maxReplicas":7}}`)
 	n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
@@ -170,9 +164,7 @@ func (n *namespace) known(want bool) {
 func (n *namespace) remove(o client.Object) {
 	n.Helper()
 	o.SetNamespace(n.name)
-	if err := suite.api.Delete(n.Context(), o); err != nil {
-		n.Fatal(err)
-	}
+	n.must(suite.api.Delete(n.Context(), o))
 	n.eventually("the object is deleted", func() bool {
 		return apierrors.IsNotFound(suite.api.Get(n.Context(), client.ObjectKeyFromObject(o), o))
 	})

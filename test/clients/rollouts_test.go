@@ -134,11 +134,7 @@ func (n *namespace) weights() string {
 // startRollout starts Argo Rollouts and its two Rollouts, and returns when one is at 20%, and the other has switched its Service.
 func (n *namespace) startRollout() {
 	n.Helper()
-	if err := suite.rollouts(); err != nil {
-		n.Fatal(err)
-	}
-	n.start("rollouts-controller", nil, "--kubeconfig="+suite.cluster.Plane.Kubeconfig, "--namespaced",
-		"--leader-elect=false", "--namespace="+n.name, "--metricsPort="+port(n), "--healthzPort="+port(n))
+	n.startRollouts()
 	go n.runPods()
 	for _, version := range []string{"app:1", "app:2"} {
 		n.kubectl(strings.ReplaceAll(canaryAt, "IMAGE", version), "apply", "-f", "-")
@@ -177,9 +173,7 @@ func (n *namespace) watched(what, jsonpath string) (seen func() []string) {
 	n.Helper()
 	log := filepath.Join(n.dir, strings.ReplaceAll(what, "/", "-")+".log")
 	p, err := process.Start(log, suite.cluster.Plane.Kubectl, "--namespace="+n.name, "get", what, "--watch", "-o", "jsonpath="+jsonpath)
-	if err != nil {
-		n.Fatal(err)
-	}
+	n.must(err)
 	n.Cleanup(func() { _ = p.Stop(time.Second) })
 	n.eventually("the watch begins", func() bool { return p.Log() != "" })
 	return func() []string {

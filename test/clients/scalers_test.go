@@ -1,12 +1,11 @@
 package clients_test
 
 import (
+	"context"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -45,11 +44,7 @@ func rollouts() *scaler {
 		name: "Argo Rollouts, a Rollout with `workloadRef`", by: "rollouts-controller", to: "0",
 		scale: func(n *namespace) {
 			n.Helper()
-			if err := suite.rollouts(); err != nil {
-				n.Fatal(err)
-			}
-			controller := n.start("rollouts-controller", nil, "--kubeconfig="+suite.cluster.Plane.Kubeconfig, "--namespaced",
-				"--leader-elect=false", "--namespace="+n.name, "--metricsPort="+port(n), "--healthzPort="+port(n))
+			controller := n.startRollouts()
 			n.kubectl(rollout, "apply", "-f", "-")
 			n.eventually("Argo Rollouts scales to 0", func() bool { return n.replicas() == 0 })
 			n.stop(controller)
@@ -61,6 +56,14 @@ func rollouts() *scaler {
 			n.known(false)
 		},
 	}
+}
+
+// startRollouts starts the controller of Argo Rollouts for the namespace.
+func (n *namespace) startRollouts() *process.Process {
+	n.Helper()
+	n.must(suite.rollouts())
+	return n.start("rollouts-controller", nil, "--kubeconfig="+suite.cluster.Plane.Kubeconfig, "--namespaced",
+		"--leader-elect=false", "--namespace="+n.name, "--metricsPort="+port(n), "--healthzPort="+port(n))
 }
 
 // object returns an object web without content.
@@ -77,19 +80,16 @@ func installRollouts() error { return installCRDs("rollouts-controller", "rollou
 // installCRDs creates the CRDs of a program, which make writes next to its binary, and waits until the named ones are established.
 func installCRDs(program string, crds ...string) error {
 	path := binary(program) + "-crds.yaml"
-	out, err := exec.Command(suite.cluster.Plane.Kubectl, "apply", "--server-side", "-f", path).CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("applying %s: %w: %s", path, err, out)
+	if r := process.Run(context.Background(), nil, "", suite.cluster.Plane.Kubectl, "apply", "--server-side", "-f", path); r.Err != nil {
+		return r.Err
 	}
 	return established(crds...)
 }
 
 // install creates a CRD and waits until it is established.
 func install(crd, name string) error {
-	cmd := exec.Command(suite.cluster.Plane.Kubectl, "apply", "-f", "-")
-	cmd.Stdin = strings.NewReader(crd)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("applying CRD %s: %w: %s", name, err, out)
+	if r := process.Run(context.Background(), nil, crd, suite.cluster.Plane.Kubectl, "apply", "-f", "-"); r.Err != nil {
+		return fmt.Errorf("applying CRD %s: %w", name, r.Err)
 	}
 	return established(name)
 }
@@ -99,12 +99,12 @@ func established(crds ...string) error {
 	for _, crd := range crds {
 		for deadline := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
 			args := []string{"wait", "--for=condition=Established", "--timeout=2m", "crd/" + crd}
-			out, err := exec.Command(suite.cluster.Plane.Kubectl, args...).CombinedOutput()
-			if err == nil {
+			r := process.Run(context.Background(), nil, "", suite.cluster.Plane.Kubectl, args...)
+			if r.Err == nil {
 				break // kubectl fails while the CRD has no conditions yet
 			}
 			if time.Now().After(deadline) {
-				return fmt.Errorf("CRD %s: %w: %s", crd, err, out)
+				return r.Err
 			}
 		}
 	}
@@ -116,9 +116,7 @@ func (n *namespace) start(name string, environment []string, args ...string) *pr
 	n.Helper()
 	log := filepath.Join(suite.cluster.Plane.Dir, name+"-"+n.name+".log")
 	p, err := process.Start(log, "/usr/bin/env", slices.Concat(environment, []string{binary(name)}, args)...)
-	if err != nil {
-		n.Fatal(err)
-	}
+	n.must(err)
 	n.Cleanup(func() {
 		_ = p.Stop(time.Second) // a failure before is in the log
 		if n.Failed() {
@@ -137,8 +135,6 @@ func (n *namespace) stop(p *process.Process) {
 func port(n *namespace) string {
 	n.Helper()
 	ports, err := process.FreePorts(1)
-	if err != nil {
-		n.Fatal(err)
-	}
+	n.must(err)
 	return strconv.Itoa(ports[0])
 }
