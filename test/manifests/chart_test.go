@@ -143,12 +143,8 @@ func TestTheGuardHasTheVersionThatKubernetesServes(t *testing.T) {
 	for version, want := range map[string]string{
 		"1.34.0": "v1beta1", "1.35.4": "v1beta1", "1.35.1-gke.100": "v1beta1", "1.36.0": "v1", "1.36.0-alpha.1": "v1", "1.37.2+k3s1": "v1",
 	} {
-		r := helm(t, "template", "handoff", folder, "--kube-version", version, "--set", "guard.enabled=true")
-		if r.Err != nil {
-			t.Fatalf("helm template: %v\n%s", r.Err, r.Stderr)
-		}
 		policies := 0
-		for key, object := range decode(t, r.Stdout) {
+		for key, object := range rendered(t, "handoff", folder, "--kube-version", version, "--set", "guard.enabled=true") {
 			if !strings.HasPrefix(key, "MutatingAdmissionPolicy") {
 				continue
 			}

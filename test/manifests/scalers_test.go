@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ownership-handoff/handoff/config"
 )
@@ -18,9 +17,7 @@ import (
 func readableScalers(t *testing.T, all objects) (resources []string) {
 	t.Helper()
 	var role rbacv1.ClusterRole
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(all["ClusterRole/handoff-webhook"].Object, &role); err != nil {
-		t.Fatal(err)
-	}
+	convert(t, all["ClusterRole/handoff-webhook"].Object, &role)
 	always := []string{"namespaces.", "horizontalpodautoscalers.autoscaling", "customresourcedefinitions.apiextensions.k8s.io"}
 	for _, rule := range role.Rules {
 		for _, resource := range rule.Resources {

@@ -4,11 +4,8 @@ package manifests_test
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -46,8 +43,8 @@ func prepare(ctx context.Context, controlPlane *controlplane.ControlPlane) (err 
 		{"create", "namespace", mistyped},
 		{"annotate", "namespace", mistyped, mode + "Enforce"},
 	} {
-		if out, err := exec.CommandContext(ctx, controlPlane.Kubectl, step...).CombinedOutput(); err != nil {
-			return fmt.Errorf("kubectl %s: %w\n%s", strings.Join(step, " "), err, out)
+		if r := process.Run(ctx, nil, "", controlPlane.Kubectl, step...); r.Err != nil {
+			return r.Err
 		}
 	}
 	return nil

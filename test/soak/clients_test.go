@@ -116,11 +116,7 @@ func annotate(o *unstructured.Unstructured, key, value string) {
 
 // patch sends a merge patch of a Deployment, or of its subresource, in the name of a field manager.
 func (c *clients) patch(ctx context.Context, namespace, name, manager, patch string, subresource ...string) error {
-	o := &unstructured.Unstructured{}
-	o.SetAPIVersion("apps/v1")
-	o.SetKind("Deployment")
-	o.SetNamespace(namespace)
-	o.SetName(name)
+	o := newObject("apps/v1", "Deployment", namespace, name, nil)
 	raw := client.RawPatch(types.MergePatchType, []byte(patch))
 	if len(subresource) > 0 {
 		return c.api.SubResource(subresource[0]).Patch(ctx, o, raw, client.FieldOwner(manager))
