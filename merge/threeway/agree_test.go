@@ -47,6 +47,12 @@ func TestMergeEqualsStrategicPatch(t *testing.T) {
 				`{"spec":{"volumes":[{"name":"v","hostPath":{}}]}}`, `{"spec":{"volumes":[{"name":"v","hostPath":{"path":"/"}}]}}`, `{"spec":{"volumes":[{"name":"v","hostPath":{"path":"/"},"x":null}]}}`,
 			},
 		}},
+		"a key that is a number": {&corev1.Service{}, map[string]inputs{
+			"with an exponent":           {``, `{"spec":{"ports":[{"port":8e1,"name":"a"}]}}`, `{"spec":{"ports":[{"port":80}]}}`},
+			"with a fraction of 0":       {``, `{"spec":{"ports":[{"port":80.0,"name":"a"}]}}`, `{"spec":{"ports":[{"port":80}]}}`},
+			"with a fraction":            {``, `{"spec":{"ports":[{"port":80.5,"name":"a"}]}}`, `{"spec":{"ports":[{"port":80}]}}`},
+			"of the largest exact float": {``, `{"spec":{"ports":[{"port":9007199254740991.0,"name":"a"}]}}`, `{"spec":{"ports":[{"port":9007199254740991}]}}`},
+		}},
 		"a key that is null": {&corev1.Pod{}, map[string]inputs{
 			"in the manifest":                          {`{}`, `{"spec":{"containers":[{"name":null}]}}`, `{"spec":{"containers":[{"name":"a"}]}}`},
 			"in the manifest, among others":            {`{}`, `{"spec":{"containers":[{"name":null,"image":"x"},{"name":"b"}]}}`, `{"spec":{"containers":[{"name":"a"},{"name":"b"}]}}`},
@@ -219,6 +225,13 @@ func TestMergeEqualsJSONMergePatch(t *testing.T) {
 	for name, in := range map[string]inputs{
 		"a null that live's list lacks is not a change":        {``, `{"list":[{"a":1,"b":null}]}`, `{"list":[{"a":1}]}`},
 		"a null that live's nested list lacks is not a change": {``, `{"list":[{"a":[{"b":null}]}]}`, `{"list":[{"a":[{}]}]}`},
+		"a new object of a null that the base has":             {`{"a":{"x":null}}`, `{"a":{"x":null}}`, `{}`},
+		"a new object of a null that the base lacks":           {`{"a":{}}`, `{"a":{"x":null}}`, `{}`},
+		"a new object of a null, where the base has a value":   {`{"a":{"x":1}}`, `{"a":{"x":null}}`, `{}`},
+		"a new object of a null, where the base has more":      {`{"a":{"y":1,"x":null}}`, `{"a":{"x":null}}`, `{}`},
+		"a new object of a null, where the base has a scalar":  {`{"a":1}`, `{"a":{"x":null}}`, `{}`},
+		"a new object of a null, where the base has a list":    {`{"a":[1]}`, `{"a":{"x":null}}`, `{}`},
+		"a new object of nulls, of which the base has one":     {`{"a":{"x":null}}`, `{"a":{"x":null,"y":null}}`, `{}`},
 		"a directive is an ordinary field":                     {``, `{"spec":{"$patch":"delete","a":1}}`, `{"spec":{"b":1}}`},
 		"a directive is an ordinary field in a new object":     {``, `{"spec":{"$retainKeys":["a"],"a":1}}`, `{}`},
 		"a directive that the manifest drops is removed":       {`{"spec":{"$patch":"delete"}}`, `{"spec":{"a":1}}`, `{"spec":{"$patch":"delete"}}`},

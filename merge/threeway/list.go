@@ -179,7 +179,7 @@ func (l *lists) interleave() []int {
 	out := make([]int, 0, len(l.results))
 	next := 0
 	appendLiveOnly := func(before int) {
-		for ; next < inLive && next < before; next++ {
+		for ; next < min(before, inLive); next++ {
 			if !mentioned[next] && !l.results[next].Node.IsAbsent() {
 				out = append(out, next)
 			}

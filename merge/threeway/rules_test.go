@@ -41,6 +41,7 @@ var orderOfElements = map[string]documented{
 	"an element that only live has stays before the same element":                {``, pods(`{name: a}, {name: b}`), pods(`{name: mesh}, {name: a}, {name: log}, {name: b}`), pods(`{name: mesh}, {name: a}, {name: log}, {name: b}`)},
 	"a new element goes before the elements that only live has":                  {pods(`{name: a}`), pods(`{name: a}, {name: new}`), pods(`{name: a}, {name: mesh}`), pods(`{name: a}, {name: new}, {name: mesh}`)},
 	"after a deletion, a new element goes after the elements that only live has": {pods(`{name: a}, {name: old}`), pods(`{name: a}, {name: new}`), pods(`{name: a}, {name: old}, {name: mesh}`), pods(`{name: a}, {name: mesh}, {name: new}`)},
+	"after two deletions, two new elements go after them":                        {pods(`{name: a}, {name: x}, {name: y}`), pods(`{name: a}, {name: v}, {name: w}`), pods(`{name: a}, {name: x}, {name: mesh}, {name: y}`), pods(`{name: a}, {name: mesh}, {name: v}, {name: w}`)},
 	"a set takes the manifest's order":                                           {``, `{metadata: {finalizers: [b, a]}}`, `{metadata: {finalizers: [a, b]}}`, `{metadata: {finalizers: [b, a]}}`},
 	"a set keeps live's order if the manifest's values are sorted":               {``, `{metadata: {finalizers: [a, b]}}`, `{metadata: {finalizers: [b, a]}}`, `{metadata: {finalizers: [b, a]}}`},
 }
