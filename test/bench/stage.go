@@ -41,15 +41,15 @@ func startStage(ctx context.Context, progress io.Writer, spaces []*space) (s *st
 	if err != nil {
 		return s, err
 	}
-	if s.apiServer, err = procs.Find("kube-apiserver", s.plane.Dir); err != nil {
+	servers, err := procs.All("kube-apiserver", s.plane.Dir)
+	if err != nil {
 		return s, err
 	}
+	s.apiServer = servers[0].PID
 	if s.hook, err = handofftest.Start(ctx, s.plane, handofftest.Options{Environment: collector}); err != nil {
 		return s, err
 	}
-	if s.handoff, err = procs.Find("handoff-webhook", s.plane.Dir); err != nil {
-		return s, err
-	}
+	s.handoff = s.hook.PID()
 	if s.peer, err = startPeer(ctx, s.plane); err != nil {
 		return s, err
 	}

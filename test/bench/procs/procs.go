@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
+
+	"github.com/prometheus/procfs"
 )
 
 // Process is a running program.
@@ -18,58 +19,36 @@ type Process struct {
 
 // All returns the processes of the program in a control plane's directory, whose command lines contain the directory.
 func All(program, dir string) (found []Process, err error) {
-	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	all, err := procfs.AllProcs()
 	if err != nil {
-		return nil, fmt.Errorf("listing processes: %w", err)
+		return nil, fmt.Errorf("listing processes, which works on Linux only: %w", err)
 	}
-	for _, file := range lines {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue // the process has ended
+	for _, p := range all {
+		command, err := p.CmdLine()
+		if err != nil || len(command) == 0 {
+			continue // the process has ended, or it is one of the kernel
 		}
-		command := strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
-		if filepath.Base(command[0]) != program || !strings.Contains(strings.Join(command[1:], " "), dir) {
-			continue
+		if filepath.Base(command[0]) == program && strings.Contains(strings.Join(command[1:], " "), dir) {
+			found = append(found, Process{PID: p.PID, Command: command})
 		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if err != nil {
-			return nil, fmt.Errorf("listing processes: %w", err)
-		}
-		found = append(found, Process{PID: pid, Command: command})
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("found no process of %s for %s; processes are read from /proc, on Linux only", program, dir)
+		return nil, fmt.Errorf("found no process of %s for %s", program, dir)
 	}
 	return found, nil
 }
 
-// Find returns the process ID of the program in a control plane's directory, whose command line contains the directory.
-func Find(program, dir string) (pid int, err error) {
-	found, err := All(program, dir)
-	if err != nil {
-		return 0, err
-	}
-	return found[0].PID, nil
-}
-
 // PeakMemory returns the peak of a process's resident memory in bytes.
 func PeakMemory(pid int) (int64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	process, err := procfs.NewProc(pid)
 	if err != nil {
 		return 0, fmt.Errorf("reading the memory of a process: %w", err)
 	}
-	for line := range strings.Lines(string(text)) {
-		name, value, _ := strings.Cut(line, ":")
-		if name != "VmHWM" {
-			continue
-		}
-		kilobytes, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("reading the memory of a process: %w", err)
-		}
-		return kilobytes << 10, nil
+	status, err := process.NewStatus()
+	if err != nil {
+		return 0, fmt.Errorf("reading the memory of a process: %w", err)
 	}
-	return 0, fmt.Errorf("reading the memory of process %d: /proc has no VmHWM", pid)
+	return int64(status.VmHWM), nil
 }
 
 // ResetPeak makes the current memory of a process its peak (see clear_refs in proc(5)).
