@@ -4,13 +4,14 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
@@ -20,13 +21,20 @@ func run(ctx context.Context, root string, cluster *handofftest.Cluster) error {
 	if err := cluster.Webhook.Register(ctx); err != nil {
 		return err
 	}
-	optIn := exec.CommandContext(ctx, cluster.Plane.Kubectl, "create", "-f", "-")
-	optIn.Stdin = strings.NewReader("{apiVersion: v1, kind: Namespace, metadata: {name: demo, annotations: {ownership-handoff.io/mode: enforce}}}")
-	if out, err := optIn.CombinedOutput(); err != nil {
-		return fmt.Errorf("create namespace demo: %w: %s", err, out)
+	const namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: demo, annotations: {ownership-handoff.io/mode: enforce}}}"
+	if created := process.Run(ctx, nil, namespace, cluster.Plane.Kubectl, "create", "-f", "-"); created.Err != nil {
+		return created.Err
 	}
 	fmt.Printf(invitation, cluster.Plane.Kubeconfig, filepath.Dir(cluster.Plane.Kubectl), filepath.Join(root, "test", "demo", "web.yaml"))
-	follow(ctx, cluster.Webhook, os.Stderr)
+	// Print new lines of the log until Ctrl-C, or the end of the parent process: one that is killed does not signal its child, which
+	// would keep the cluster running forever.
+	parent, seen := os.Getppid(), cluster.Webhook.Log()
+	_ = wait.PollUntilContextCancel(ctx, 500*time.Millisecond, true, func(context.Context) (done bool, _ error) {
+		log := cluster.Webhook.Log()
+		fmt.Fprint(os.Stderr, strings.TrimPrefix(log, seen))
+		seen = log
+		return os.Getppid() != parent, nil
+	})
 	fmt.Fprintln(os.Stderr, "run: shutting down")
 	return nil
 }
@@ -59,21 +67,3 @@ Compare with handoff disabled (off) or only warning (warn); enforce enables it a
 Ctrl-C in this terminal stops everything and leaves nothing behind. The webhook's log follows.
 
 `
-
-// follow copies new lines of the webhook's log until ctx is done or the parent process has ended. A killed `go run` does not
-// signal its child, which would keep the cluster running forever.
-func follow(ctx context.Context, webhook *handofftest.Webhook, to io.Writer) {
-	const pause = 500 * time.Millisecond
-	parent := os.Getppid()
-	seen := webhook.Log()
-	for os.Getppid() == parent {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(pause):
-		}
-		log := webhook.Log()
-		fmt.Fprint(to, strings.TrimPrefix(log, seen))
-		seen = log
-	}
-}
