@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
-	"slices"
 	"testing"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/client-go/discovery"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -75,16 +73,13 @@ func (p *ControlPlane) readVersion() (err error) {
 	if err != nil {
 		return fmt.Errorf("reading the API server's version: %w", err)
 	}
-	p.policiesVersion = ""
+	policies := schema.GroupResource{Group: "admissionregistration.k8s.io", Resource: "mutatingadmissionpolicies"}
 	for _, name := range []string{"v1beta1", "v1"} {
-		resources, err := client.ServerResourcesForGroupVersion("admissionregistration.k8s.io/" + name)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
+		served, err := discovery.IsResourceEnabled(client, policies.WithVersion(name))
 		if err != nil {
 			return fmt.Errorf("reading the API server's resources: %w", err)
 		}
-		if slices.ContainsFunc(resources.APIResources, func(r metav1.APIResource) bool { return r.Name == "mutatingadmissionpolicies" }) {
+		if served {
 			p.policiesVersion = name
 		}
 	}
