@@ -29,7 +29,7 @@ func (p *ControlPlane) StartSecondAPIServer(ctx context.Context) error {
 	}
 	p.second = second
 	if err := second.Start(); err != nil {
-		return fmt.Errorf("starting a second kube-apiserver: %w\n%s", err, process.Tail(log.Name()))
+		return fmt.Errorf("starting a second kube-apiserver: %w\n%s", err, process.LogEnd(log.Name()))
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func (p *ControlPlane) startServers(ctx context.Context, options Options, binari
 	}
 	p.servers = &envtest.ControlPlane{Etcd: etcd, APIServer: apiServer, KubectlPath: p.Kubectl}
 	if err := p.servers.Start(); err != nil {
-		return fmt.Errorf("%w\n%s\n%s", err, process.Tail(etcdLog.Name()), process.Tail(apiServerLog.Name()))
+		return fmt.Errorf("%w\n%s\n%s", err, process.LogEnd(etcdLog.Name()), process.LogEnd(apiServerLog.Name()))
 	}
 	if err := p.addAdministrator(); err != nil {
 		return err

@@ -5,8 +5,6 @@ package handofftest
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -157,21 +155,5 @@ func (w *Webhook) Log() string { return w.process.Log() }
 
 // Metrics returns the webhook's current metrics in the Prometheus text format.
 func (w *Webhook) Metrics(ctx context.Context) (string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.metrics, http.NoBody)
-	if err != nil {
-		return "", err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return "", fmt.Errorf("reading the webhook's metrics: %w", err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
-	if err == nil && response.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", response.Status, text)
-	}
-	if err != nil {
-		return "", fmt.Errorf("reading the webhook's metrics: %w", err)
-	}
-	return string(text), nil
+	return process.Get(ctx, w.metrics)
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
 )
 
 // options are the flags.
@@ -73,7 +74,7 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	p := proof{cluster: c, root: root, options: o}
 	if err = p.all(ctx); err != nil && manager != nil { // before the error: logs of failed runs are read from their end
-		fmt.Fprintf(os.Stderr, "cert-manager:\n%s\n", tail(manager.Log(), 20))
+		fmt.Fprintf(os.Stderr, "cert-manager:\n%s\n", process.Tail(manager.Log(), 20))
 	}
 	return err
 }
@@ -81,10 +82,4 @@ func run(ctx context.Context, o options) (err error) {
 // result prints a result to standard output.
 func result(what string, values ...string) {
 	fmt.Printf("verified on kind: %s: %s\n", what, strings.Join(values, ", "))
-}
-
-// tail returns the last lines of a text.
-func tail(text string, lines int) string {
-	all := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }

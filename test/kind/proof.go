@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
@@ -111,7 +112,7 @@ func (p *proof) installed(by way) step {
 // state returns the descriptions of the webhook's pods as an error, for a webhook that does not become ready.
 func (p *proof) state(ctx context.Context) error {
 	pods, _ := p.cluster.handoff(ctx, "describe", "pods")
-	return errors.New(tail(pods, 60))
+	return errors.New(process.Tail(pods, 60))
 }
 
 // suite runs the unmodified end-to-end suite against this cluster.
@@ -134,12 +135,12 @@ func (p *proof) suite(ctx context.Context) error {
 			ended[event.Action]++
 		}
 		if event.Action == "fail" {
-			fmt.Fprintf(&failures, "%s:\n%s\n", event.Test, tail(printed[event.Test], 40))
+			fmt.Fprintf(&failures, "%s:\n%s\n", event.Test, process.Tail(printed[event.Test], 40))
 		}
 	}
 	if err != nil {
 		log := p.webhook.Log() //nolint:contextcheck // the log is most useful after the context has ended
-		return fmt.Errorf("%w\n%s\n%s", err, tail(log, 20), &failures)
+		return fmt.Errorf("%w\n%s\n%s", err, process.Tail(log, 20), &failures)
 	}
 	result("end-to-end suite", fmt.Sprintf("%d tests passed", ended["pass"]),
 		fmt.Sprintf("%d skipped because they start their own webhooks", ended["skip"]),

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -54,22 +55,14 @@ func Start(log, binary string, args ...string) (*Process, error) {
 // PID returns the process ID.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// ExitCode returns the exit code. It is -1 if the process has not exited or was terminated by a signal.
-func (p *Process) ExitCode() int {
-	select {
-	case <-p.exited:
-		return p.cmd.ProcessState.ExitCode()
-	default:
-		return -1
-	}
-}
-
 // Exited returns a channel that is closed when the process has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
 // Log returns all output of the process so far.
-func (p *Process) Log() string {
-	content, err := os.ReadFile(p.log)
+func (p *Process) Log() string { return read(p.log) }
+
+func read(log string) string {
+	content, err := os.ReadFile(log)
 	if err != nil {
 		return fmt.Sprintf("(no log: %v)", err)
 	}
@@ -109,57 +102,56 @@ func (p *Process) failure() error {
 	return fmt.Errorf("%s ended: %w", p.name, p.err)
 }
 
-// tailLines is the number of log lines that an error quotes: enough for a panic's message and the lines before it.
-const tailLines = 25
-
 // WaitHealthy waits until the URL returns 200. If the process ends before that, or ctx is done, it returns an error with the
 // end of the log. It does not verify the server's certificate.
 func (p *Process) WaitHealthy(ctx context.Context, url string) error {
-	client := &http.Client{
-		Timeout:   5 * time.Second,
-		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true},
-	}
 	retry := time.NewTicker(50 * time.Millisecond)
 	defer retry.Stop()
-	answer := "no response yet"
+	answer := errors.New("no response yet")
 	for {
 		select {
 		case <-p.exited:
-			return fmt.Errorf("%s ended before it was ready: %s\n%s", p.name, p.cmd.ProcessState, Tail(p.log))
+			return fmt.Errorf("%s ended before it was ready: %s\n%s", p.name, p.cmd.ProcessState, LogEnd(p.log))
 		case <-ctx.Done():
-			return fmt.Errorf("%s is not ready: %w; %s returned: %s\n%s", p.name, ctx.Err(), url, answer, Tail(p.log))
+			return fmt.Errorf("%s is not ready: %w: %w\n%s", p.name, ctx.Err(), answer, LogEnd(p.log))
 		case <-retry.C:
 		}
-		var ok bool
-		if ok, answer = get(ctx, client, url); ok {
+		if _, answer = Get(ctx, url); answer == nil {
 			return nil
 		}
 	}
 }
 
-// get reports whether the URL returns 200, and returns the status or the error.
-func get(ctx context.Context, client *http.Client, url string) (ok bool, answer string) {
+// Get returns the body of a response, which must have the status 200. It does not verify the server's certificate.
+func Get(ctx context.Context, url string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
-		return false, err.Error()
+		return "", err
+	}
+	client := &http.Client{
+		Timeout:   5 * time.Second,
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true},
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return false, err.Error()
+		return "", err
 	}
-	_ = response.Body.Close()
-	return response.StatusCode == http.StatusOK, response.Status
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s returned: %s: %s", url, response.Status, body)
+	}
+	return string(body), err
 }
 
-// Tail returns the end of a log file for an error message, as indented lines with a heading.
-func Tail(log string) string {
-	content, err := os.ReadFile(log)
-	if err != nil {
-		return fmt.Sprintf("(no log: %v)", err)
-	}
-	lines := strings.Split(strings.TrimSpace(string(content)), "\n")
-	if skip := len(lines) - tailLines; skip > 0 {
-		lines = lines[skip:]
-	}
-	return "the end of " + log + ":\n\t" + strings.Join(lines, "\n\t")
+// LogEnd returns the end of a log file for an error message, as indented lines with a heading.
+func LogEnd(log string) string {
+	const lines = 25 // enough for a panic's message and the lines before it
+	return "the end of " + log + ":\n\t" + strings.ReplaceAll(Tail(read(log), lines), "\n", "\n\t")
+}
+
+// Tail returns the last lines of a text.
+func Tail(text string, lines int) string {
+	all := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
 }
