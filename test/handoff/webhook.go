@@ -3,6 +3,7 @@
 package handofftest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -55,15 +56,9 @@ func (o Options) withDefaults(controlPlane *controlplane.ControlPlane) (Options,
 	if err != nil {
 		return o, err
 	}
-	if o.Binary == "" {
-		o.Binary = filepath.Join(root, "bin", "handoff-webhook")
-	}
-	if o.Manifests == "" {
-		o.Manifests = filepath.Join(root, "manifests", "base")
-	}
-	if o.Kubeconfig == "" {
-		o.Kubeconfig = controlPlane.Kubeconfig
-	}
+	o.Binary = cmp.Or(o.Binary, filepath.Join(root, "bin", "handoff-webhook"))
+	o.Manifests = cmp.Or(o.Manifests, filepath.Join(root, "manifests", "base"))
+	o.Kubeconfig = cmp.Or(o.Kubeconfig, controlPlane.Kubeconfig)
 	if _, err := os.Stat(o.Binary); err != nil {
 		return o, fmt.Errorf("finding the webhook's binary: %w; run make build", err)
 	}

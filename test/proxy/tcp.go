@@ -95,10 +95,7 @@ func (p *TCP) pass(ctx context.Context, client net.Conn) {
 	if !p.enter(client) {
 		return
 	}
-	p.mutex.Lock()
-	pick := p.target
-	p.mutex.Unlock()
-	target := pick()
+	target := p.target()
 	if target == "" {
 		return
 	}

@@ -6,6 +6,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -80,12 +81,9 @@ func recordAll(ctx context.Context, source string, cluster *handofftest.Cluster,
 
 // environment returns the variables that steps.sh uses.
 func (r recording) environment(source string, cluster *handofftest.Cluster) []string {
-	object := r.Object
-	if object == "" {
-		object = "deployment/web"
-	}
-	return append(os.Environ(), "NAMESPACE="+r.Name, "OBJECT="+object, "FOLDER="+filepath.Join(source, "manifests"),
-		"STEPS="+filepath.Join(source, "steps.sh"), "PATH="+filepath.Dir(cluster.Plane.Kubectl)+":"+os.Getenv("PATH"))
+	return append(os.Environ(), "NAMESPACE="+r.Name, "OBJECT="+cmp.Or(r.Object, "deployment/web"),
+		"FOLDER="+filepath.Join(source, "manifests"), "STEPS="+filepath.Join(source, "steps.sh"),
+		"PATH="+filepath.Dir(cluster.Plane.Kubectl)+":"+os.Getenv("PATH"))
 }
 
 // review runs the commands, and returns the review of the write.
