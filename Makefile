@@ -65,10 +65,10 @@ build: ## build the webhook, bin/handoff-webhook, and the kubectl plugin, bin/ku
 	go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubectl-handoff ./cmd/kubectl-handoff
 	cp manifests/krew/kubectl_complete-handoff bin/
 
-# bin/release-tool image --help describes the output and how to verify the digests. PUSH=yes needs the credentials of docker login.
+# bin/release-tool --help describes the output and how to verify the digests. PUSH=yes needs the credentials of docker login.
 .PHONY: image
 image: bin/release-tool ## build the image, bin/image and bin/image-amd64.tar: VERSION=TAG IMAGE=NAME PLATFORMS=linux/amd64,... PUSH=yes
-	bin/release-tool image --repository='$(IMAGE)' --version='$(VERSION)' --platforms='$(PLATFORMS)' $(if $(PUSH),--push)
+	bin/release-tool image --image='$(IMAGE)' --version='$(VERSION)' --image-platforms='$(PLATFORMS)' $(if $(PUSH),--push)
 
 # bin/release-tool --help describes the files. CHECK=yes builds clones of the last commit instead, and checks that the image is
 # static and not root, that the release and the image are reproducible and complete, and that changes to a release are found.
@@ -206,8 +206,8 @@ ifdef RELEASES
 	go run ./test/kind --kind='$(KIND)' --version=v0.1.0 --next=v0.2.0 --ways=release,release-chart --releases=bin/e2e-kind \
 		--archives=bin/e2e-kind/v0.1.0/handoff-webhook-v0.1.0-linux-$(ARCH).tar,bin/e2e-kind/v0.2.0/handoff-webhook-v0.2.0-linux-$(ARCH).tar $(if $(KEEP),--keep)
 else
-	@bin/release-tool image --platforms=linux/$(ARCH) --repository='$(IMAGE)' --version='$(VERSION)' --output=bin/e2e-kind/this
-	@bin/release-tool image --platforms=linux/$(ARCH) --repository='$(IMAGE)' --version='$(VERSION)-next' --output=bin/e2e-kind/next
+	@bin/release-tool image --image-platforms=linux/$(ARCH) --image='$(IMAGE)' --version='$(VERSION)' --output=bin/e2e-kind/this
+	@bin/release-tool image --image-platforms=linux/$(ARCH) --image='$(IMAGE)' --version='$(VERSION)-next' --output=bin/e2e-kind/next
 	go run ./test/kind --kind='$(KIND)' --image='$(IMAGE)' --version='$(VERSION)' --next='$(VERSION)-next' \
 		--archives=bin/e2e-kind/this-$(ARCH).tar,bin/e2e-kind/next-$(ARCH).tar $(if $(KEEP),--keep) $(if $(WAYS),--ways=$(WAYS)) \
 		$(if $(filter all,$(SUITE)),,--tests='$(call either,$(INSTALLED))')

@@ -109,16 +109,12 @@ func (r *release) imageArchive(platform string) string {
 
 // buildImage builds the image for all platforms: an archive for each, and one with the OCI layout of all.
 func (r *release) buildImage(ctx context.Context) error {
-	platforms, err := parsePlatforms(r.imagePlatforms)
-	if err != nil {
-		return err
-	}
 	layout := filepath.Join(r.scratch, "image")
-	if err := makeImage(ctx, r.from, imageOptions{output: layout, repository: r.image, platforms: platforms}, io.Discard); err != nil {
+	if err := makeImage(ctx, r.from, options{output: layout, image: r.image, imagePlatforms: r.imagePlatforms}, io.Discard); err != nil {
 		return err
 	}
-	for i, platform := range platforms {
-		if err := os.Rename(tarballOf(layout, platform), r.path(r.imageArchive(r.imagePlatforms[i]))); err != nil {
+	for _, platform := range r.imagePlatforms {
+		if err := os.Rename(tarballOf(layout, strings.TrimPrefix(platform, "linux/")), r.path(r.imageArchive(platform))); err != nil {
 			return err
 		}
 	}

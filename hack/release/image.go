@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -36,11 +37,8 @@ type built struct {
 }
 
 // runImage builds the image as the flags say, writes it, and prints the digests.
-func runImage(ctx context.Context, args []string, out io.Writer) error {
-	o, err := parseImage(args)
-	if err != nil {
-		return err
-	}
+func runImage(ctx context.Context, o options, out io.Writer) error {
+	o.output = cmp.Or(o.output, filepath.Join("bin", "image"))
 	from, err := look(ctx, o.source, o.version)
 	if err != nil {
 		return err
@@ -48,18 +46,22 @@ func runImage(ctx context.Context, args []string, out io.Writer) error {
 	return makeImage(ctx, from, o, out)
 }
 
-func makeImage(ctx context.Context, from source, o imageOptions, out io.Writer) error {
-	tag, err := name.NewTag(o.repository + ":" + from.Version)
+func makeImage(ctx context.Context, from source, o options, out io.Writer) error {
+	platforms, err := parsePlatforms(o.imagePlatforms)
 	if err != nil {
-		return fmt.Errorf("--repository and --version are not a valid reference "+
+		return err
+	}
+	tag, err := name.NewTag(o.image + ":" + from.Version)
+	if err != nil {
+		return fmt.Errorf("--image and --version are not a valid reference "+
 			"(a tag consists of letters, digits, '_', '.' and '-', without '+'): %w", err)
 	}
 	// Check before the build, which takes minutes.
 	if err := replaceable(o.output); err != nil {
 		return err
 	}
-	images := make([]built, 0, len(o.platforms))
-	for _, platform := range o.platforms {
+	images := make([]built, 0, len(platforms))
+	for _, platform := range platforms {
 		image, err := assemble(ctx, from, platform)
 		if err != nil {
 			return fmt.Errorf("%s: %w", platform, err)
@@ -175,9 +177,9 @@ func replaceable(output string) error {
 	return nil
 }
 
-// tarballOf returns the path of a platform's tarball.
-func tarballOf(output string, platform v1.Platform) string {
-	return filepath.Clean(output) + "-" + platform.Architecture + ".tar"
+// tarballOf returns the path of an architecture's tarball.
+func tarballOf(output, architecture string) string {
+	return filepath.Clean(output) + "-" + architecture + ".tar"
 }
 
 // writeImage writes the layout and the tarballs. It replaces earlier ones.
@@ -194,7 +196,7 @@ func writeImage(output string, tag name.Tag, index v1.ImageIndex, images []built
 		return fmt.Errorf("layout: %w", err)
 	}
 	for _, one := range images {
-		if err := tarball.WriteToFile(tarballOf(output, one.platform), tag, one.image); err != nil {
+		if err := tarball.WriteToFile(tarballOf(output, one.platform.Architecture), tag, one.image); err != nil {
 			return fmt.Errorf("tarball of %s: %w", one.platform, err)
 		}
 	}
@@ -214,7 +216,7 @@ func reportImage(out io.Writer, output string, tag name.Tag, index v1.ImageIndex
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "%-12s %s %s\n", one.platform, digest, tarballOf(output, one.platform))
+		fmt.Fprintf(out, "%-12s %s %s\n", one.platform, digest, tarballOf(output, one.platform.Architecture))
 	}
 	return nil
 }

@@ -229,7 +229,7 @@ func checkImageCommand(t *testing.T, o options) {
 	output := filepath.Join(t.TempDir(), "image")
 	var printed bytes.Buffer
 	err := run(t.Context(), []string{
-		"image", "--source=" + o.source, "--version=" + o.version, "--repository=" + o.image, "--platforms=linux/amd64", "--output=" + output,
+		"image", "--source=" + o.source, "--version=" + o.version, "--image=" + o.image, "--image-platforms=linux/amd64", "--output=" + output,
 	}, &printed)
 	if err != nil {
 		t.Fatal(err)

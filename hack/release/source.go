@@ -29,12 +29,6 @@ type source struct {
 	Compiler string
 }
 
-// describe returns the command that names a commit. It has 12 digits, which are enough: by default, the number depends on how
-// many objects a clone has, so that two clones of a commit would have different versions.
-func describe() []string {
-	return []string{"git", "describe", "--tags", "--always", "--dirty", "--abbrev=12"}
-}
-
 // look determines the image's metadata. A source that is not a clone, such as an unpacked archive, has no commit: its version is
 // unknown unless it is given, and its time is 1970.
 func look(ctx context.Context, root, version string) (source, error) {
@@ -66,7 +60,9 @@ func (s *source) readCommit(ctx context.Context) error {
 		return nil
 	}
 	if s.Version == "" {
-		version, err := s.output(ctx, describe()...)
+		// 12 digits of the commit are enough. By default, their number depends on how many objects a clone has, so that two clones
+		// of a commit would have different versions.
+		version, err := s.output(ctx, "git", "describe", "--tags", "--always", "--dirty", "--abbrev=12")
 		if err != nil {
 			return err
 		}

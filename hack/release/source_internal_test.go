@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,11 +69,11 @@ func TestRefusals(t *testing.T) {
 		want  string
 	}{
 		"a version that is no tag":         {args: []string{"--version=v1.0.0+dirty"}, want: "without '+'"},
-		"a platform that is not Linux":     {args: []string{"--platforms=windows/amd64"}, want: "linux/ARCHITECTURE"},
-		"a platform with a variant":        {args: []string{"--platforms=linux/arm/v7"}, want: "linux/ARCHITECTURE"},
-		"a platform twice":                 {args: []string{"--platforms=linux/arm64,linux/arm64"}, want: "twice"},
-		"no platform":                      {args: []string{"--platforms="}, want: "--platforms is empty"},
-		"an argument":                      {args: []string{"push"}, want: "accepts only flags"},
+		"a platform that is not Linux":     {args: []string{"--image-platforms=windows/amd64"}, want: "linux/ARCHITECTURE"},
+		"a platform with a variant":        {args: []string{"--image-platforms=linux/arm/v7"}, want: "linux/ARCHITECTURE"},
+		"a platform twice":                 {args: []string{"--image-platforms=linux/arm64,linux/arm64"}, want: "twice"},
+		"no platform":                      {args: []string{"--image-platforms="}, want: "--image-platforms is empty"},
+		"an argument":                      {args: []string{"push"}, want: "say release image"},
 		"a folder that is not the root":    {args: []string{"--source=testdata"}, want: "is not a Go module"},
 		"an output that is another folder": {args: []string{"--output", foreign}, want: "is not an OCI layout"},
 		"an epoch that is a date":          {epoch: "2026-01-01", want: "is not a number of seconds"},
@@ -89,6 +90,10 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("unexpected output %q", &printed)
 			}
 		})
+	}
+	err := run(t.Context(), []string{"build", "--version=v0.1.0", "--source=testdata", "--push"}, io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "say release image") {
+		t.Errorf("a push of all files: got error %v", err)
 	}
 	if _, err := os.Stat(kept); err != nil {
 		t.Error("the other folder has changed:", err)
