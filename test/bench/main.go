@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
 	"strings"
 	"time"
@@ -19,30 +18,23 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/ownership-handoff/handoff/test/bench/table"
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	ctrl.SetLogger(logr.Discard())
-	err := start(ctx, os.Args[1:])
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
-	}
+	handofftest.Main("bench", start)
 }
 
 // start runs the benchmark, or the webhook that it starts from the same program.
-func start(ctx context.Context, args []string) error {
-	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+func start(ctx context.Context) error {
+	flags := flag.NewFlagSet("bench", flag.ExitOnError) // controller-runtime adds its own flags to flag.CommandLine
 	names := flags.String("part", "latency,load", "comma-separated `parts` to measure")
 	version := flags.String("version", "unknown", "`version` of what is measured, for the results")
 	writes := flags.Int("writes", 2000, "`number` of writes of the smallest object in each namespace")
 	address := flags.String("peer", "", "internal: serve the constant patch at this `host:port`")
 	certificates := flags.String("certificates", "", "internal: `directory` with the certificate for it")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
+	_ = flags.Parse(os.Args[1:]) // exits on an error
 	if *address != "" {
 		return servePeer(ctx, *address, *certificates)
 	}

@@ -16,7 +16,7 @@ import (
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-func main() { handofftest.Main("demo", run) }
+func main() { handofftest.MainWithCluster("demo", run) }
 
 const (
 	prints       = ` -o jsonpath='{.spec.replicas} replicas'`

@@ -9,13 +9,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
+	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
 // options are the flags.
@@ -45,14 +44,7 @@ func main() {
 	flag.StringVar(&o.tests, "tests", "", "`pattern` of the end-to-end tests to run (default: all)")
 	flag.BoolVar(&o.keep, "keep", false, "keep the cluster and print how to use it")
 	flag.Parse()
-
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second Ctrl-C ends the process at once.
-	context.AfterFunc(ctx, stop)
-	if err := run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "kind:", err)
-		os.Exit(1)
-	}
+	handofftest.Main("kind", func(ctx context.Context) error { return run(ctx, o) })
 }
 
 func run(ctx context.Context, o options) (err error) {

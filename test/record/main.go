@@ -40,7 +40,7 @@ func main() {
 	folder := flag.String("dir", "webhook/testdata/reviews", "`directory` to store the reviews in")
 	only := flag.String("only", "", "record only reviews whose name contains this `text`")
 	flag.Parse()
-	handofftest.Main("record", func(ctx context.Context, root string, cluster *handofftest.Cluster) error {
+	handofftest.MainWithCluster("record", func(ctx context.Context, root string, cluster *handofftest.Cluster) error {
 		return recordAll(ctx, filepath.Join(root, "test", "record"), cluster, *folder, *only)
 	})
 }

@@ -15,7 +15,7 @@ import (
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
-func main() { handofftest.Main("run", run) }
+func main() { handofftest.MainWithCluster("run", run) }
 
 func run(ctx context.Context, root string, cluster *handofftest.Cluster) error {
 	if err := cluster.Webhook.Register(ctx); err != nil {
