@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
@@ -123,19 +125,15 @@ func report(format string, args ...any) {
 
 // eventually waits until done returns true.
 func eventually(ctx context.Context, what string, patience time.Duration, done func() (bool, error)) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for {
-		ok, err := done()
-		if ok {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("timed out after %s waiting until %s: %w", patience, what, errors.Join(ctx.Err(), err))
-		case <-time.After(500 * time.Millisecond):
-		}
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, patience, true, func(context.Context) (ok bool, _ error) {
+		ok, last = done()
+		return ok, nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting %s until %s: %w", patience, what, errors.Join(err, last))
 	}
+	return nil
 }
 
 // certManagerRelease is the manifest of the official release. Its version is the same as in test/programs/go.mod.

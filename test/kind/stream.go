@@ -56,7 +56,9 @@ func newStream(ctx context.Context, c *cluster) (*stream, error) {
 		if err := s.workload(ctx, s.namespace(i)); err != nil {
 			return nil, err
 		}
-		if err := s.labeled(ctx, s.namespace(i)); err != nil {
+		// Its namespace usually has the label by which the API server selects it, unless that could not call the webhook yet.
+		label := `--for=jsonpath={.metadata.labels.ownership-handoff\.io/mode}=enforce`
+		if _, err := s.c.kubectl(ctx, "wait", "namespace", s.namespace(i), label, "--timeout=1m"); err != nil {
 			return nil, err
 		}
 	}
@@ -80,19 +82,8 @@ func (s *stream) workload(ctx context.Context, namespace string) error {
 			return err
 		}
 	}
-	return eventually(ctx, "the autoscaler has scaled "+namespace, time.Minute, func() (bool, error) {
-		replicas, err := s.c.kubectl(ctx, "get", "deployment", "web", "--namespace", namespace, "-o", "jsonpath={.spec.replicas}")
-		return replicas == "7", err
-	})
-}
-
-// labeled waits until a namespace has the label by which the API server selects it. It usually has it from the start, unless the
-// API server could not call the webhook yet.
-func (s *stream) labeled(ctx context.Context, namespace string) error {
-	return eventually(ctx, namespace+" has the mode label", time.Minute, func() (bool, error) {
-		mode, err := s.c.kubectl(ctx, "get", "namespace", namespace, "-o", `jsonpath={.metadata.labels.ownership-handoff\.io/mode}`)
-		return mode == "enforce", err
-	})
+	_, err := s.c.kubectl(ctx, "wait", "deployment", "web", "--namespace", namespace, "--for=jsonpath={.spec.replicas}=7", "--timeout=1m")
+	return err
 }
 
 // applyOn applies repeatedly. It takes the stored replicas from the response, because the autoscaler may correct them later.
