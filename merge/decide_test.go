@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/merge"
@@ -152,6 +153,25 @@ func TestFactsAboutReplicas(t *testing.T) {
 				t.Errorf("facts (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestANodeGroupHasAScaler has writes that add or remove the annotations by which the cluster-autoscaler knows a node group.
+func TestANodeGroupHasAScaler(t *testing.T) {
+	const annotated = `"cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size":"1","cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size":"9"`
+	for sentence, c := range map[string]struct {
+		live, incoming string
+		want           int
+	}{
+		"they stay": {annotated, annotated, 1}, "the write adds them": {"", annotated, 0}, "the write removes them": {annotated, "", 0}, "there are none": {"", "", 0},
+	} {
+		w := ownership.Write{Kind: schema.GroupVersionKind{Group: "cluster.x-k8s.io", Version: "v1beta2", Kind: "MachineDeployment"}, Name: "web", FieldManager: csa}
+		w.Live, _ = parsed(t, `{"metadata":{"annotations":{`+c.live+`}},"spec":{"replicas":7}}`)
+		w.Incoming, _ = parsed(t, `{"metadata":{"annotations":{`+c.incoming+`},"managedFields":[`+entry(csa, "Update", late, count)+`]},"spec":{"replicas":3}}`)
+		out, err := merge.Decider{Cluster: scaledBy{}, Managers: managers}.Decide(w)
+		if err != nil || len(out.Changes) != c.want {
+			t.Errorf("%s: want %d kept fields, got %v, %v", sentence, c.want, out.Changes, err)
+		}
 	}
 }
 

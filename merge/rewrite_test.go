@@ -61,6 +61,7 @@ func TestRewriteRestoresMissingParents(t *testing.T) {
 	}{
 		"its parent is there":                              {`{"pool":{"size":1}}`, `{"pool":{}}`, kept},
 		"its parent is missing and comes back":             {`{"pool":{"size":1}}`, `{}`, kept},
+		"its parent is missing and comes back, whole":      {`{"pool":{"min":1,"size":1}}`, `{}`, kept},
 		"its parent is null":                               {`{"pool":{"size":1}}`, `{"pool":null}`, kept},
 		"the manifest has made its parent a list":          {`{"pool":{"size":1}}`, `{"pool":[]}`, manifestWins},
 		"the manifest has made its parent a string":        {`{"pool":{"size":1}}`, `{"pool":"{}"}`, manifestWins},
@@ -68,7 +69,9 @@ func TestRewriteRestoresMissingParents(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			incoming := stored{spec: c.incoming}
-			rewritten, err := rewriteKeeping(writeOf(t, csa, stored{spec: c.live}, incoming), size)
+			w := writeOf(t, csa, stored{spec: c.live}, incoming)
+			w.Scale = size
+			rewritten, err := rewriteKeeping(w, size)
 			if err != nil {
 				t.Fatal(err)
 			}

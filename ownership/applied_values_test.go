@@ -103,6 +103,7 @@ func TestAppliedValues(t *testing.T) {
 		"a record of another applier's":           {sizes{rule: apply, live: "7", base: "3", manifest: "3", record: both, entries: []string{resizer}}, "Controller resizer sizes", both, false},
 		"a field that the manifest drops":         {sizes{rule: apply, live: "7", base: "3", drops: true, record: recorded3, entries: []string{resizer}}, "Controller resizer sizes", recorded3, false},
 		"a path that the object lacks":            {sizes{rule: apply, live: "7", base: "3", manifest: "3", record: strings.Replace(recorded3, "{", `{".spec.gone":{"a":"b"},`, 1), entries: []string{resizer}}, "Controller resizer sizes", recorded3, true},
+		"a field that the manifest sets first":    {sizes{rule: apply, base: "null", manifest: "3"}, "", recorded3, true},
 		"a person's value":                        {sizes{rule: apply, live: "7", base: "3", manifest: "4", record: recorded3, entries: []string{person}}, "", recordOf(t, "4"), true},
 		"Helm 3":                                  {sizes{rule: apply, live: "7", manifest: "3", entries: []string{resizer}}, "Controller resizer sizes", strings.Replace(recorded3, "kubectl-client-side-apply", "helm", 1), true},
 		"Helm 3 with another value":               {sizes{rule: apply, live: "7", manifest: "4", record: strings.Replace(recorded3, "kubectl-client-side-apply", "helm", 1), entries: []string{resizer}}, "Controller resizer sizes, edited", strings.Replace(recordOf(t, "4"), "kubectl-client-side-apply", "helm", 1), true},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -86,6 +87,30 @@ func TestAFieldGoesWithADroppedParent(t *testing.T) {
 		fields := slices.Collect(search(t, w).Contested())
 		if len(fields) != 1 || fields[0].Removed != c.want {
 			t.Errorf("%s: want removed %t, got %+v", sentence, c.want, fields)
+		}
+	}
+}
+
+// TestRemoved has values of a person that a write removes, also those that the API server sets again.
+func TestRemoved(t *testing.T) {
+	const by = `{"f:spec":{"f:pool":{"f:size":{}}}}`
+	for sentence, c := range map[string]struct {
+		base, manifest, incoming string
+		want                     bool
+	}{
+		"the value, which the base lacks":            {`{"spec":{"pool":{}}}`, `{"spec":{"pool":{}}}`, `{"pool":{}}`, true},
+		"the value, which the base has":              {`{"spec":{"pool":{"size":3}}}`, `{"spec":{"pool":{}}}`, `{"pool":{}}`, true},
+		"the value of the base, set again":           {`{"spec":{"pool":{"size":3}}}`, `{"spec":{"pool":{}}}`, `{"pool":{"size":1}}`, true},
+		"a value that the base lacks, set otherwise": {`{"spec":{"pool":{}}}`, `{"spec":{"pool":{}}}`, `{"pool":{"size":1}}`, false},
+		"its parent, set again":                      {`{"spec":{"pool":{"min":1}}}`, `{"spec":{}}`, `{"pool":{"size":1}}`, true},
+		"nothing":                                    {`{"spec":{"pool":{}}}`, `{"spec":{"pool":{}}}`, `{"pool":{"size":7}}`, false},
+		"the value, which the manifest sets":         {`{"spec":{"pool":{}}}`, `{"spec":{"pool":{"size":1}}}`, `{"pool":{"size":1}}`, false},
+	} {
+		is := object(t, liveWith(`,"spec":`+c.incoming, c.manifest, entry("kubectl-client-side-apply", "Update", late, ownsLastApplied, "")))
+		was := object(t, liveWith(`,"spec":{"pool":{"size":7}}`, c.base, entry("kubectl-edit", "Update", early, by, "")))
+		fields := search(t, read(t, managers, "kubectl-client-side-apply", was, is)).Removed(func(fieldpath.Path) bool { return false })
+		if got := len(fields) == 1; got != c.want {
+			t.Errorf("%s: want removed %t, got %v", sentence, c.want, fields)
 		}
 	}
 }

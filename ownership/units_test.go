@@ -34,4 +34,8 @@ func TestUnitOfAKind(t *testing.T) {
 			}
 		})
 	}
+	path, _ := fieldpattern.MustParse(".spec.template.metadata.labels.a")[0].Path()
+	if unit, _, ok := object(t, "{}").UnitOf(schema.GroupKind{Group: "example.com", Kind: "Shop"}, path); ok {
+		t.Errorf("got %s for a template that is not one of pods", unit)
+	}
 }

@@ -20,6 +20,7 @@ properties:
       replicas: {type: integer}
       port: {x-kubernetes-int-or-string: true}
       labels: {type: object, additionalProperties: {type: string}}
+      groups: {type: object, additionalProperties: {type: array, x-kubernetes-list-type: set, items: {type: string}}}
       selector: {type: object, x-kubernetes-map-type: atomic, properties: {app: {type: string}}}
       hosts: {type: array, x-kubernetes-list-type: set, items: {type: string}}
       targets: {type: array, x-kubernetes-list-type: set, items: {x-kubernetes-int-or-string: true}}
@@ -44,6 +45,7 @@ var customResource = map[string]documented{
 	"a map merges key by key":              {`{spec: {labels: {a: "1"}}}`, `{spec: {labels: {b: "2"}}}`, `{spec: {labels: {a: "1", c: "3"}}}`, `{spec: {labels: {b: "2", c: "3"}}}`},
 	"an atomic map is replaced":            {``, `{spec: {selector: {app: x}}}`, `{spec: {selector: {app: y, tier: z}}}`, `{spec: {selector: {app: x}}}`},
 	"a set keeps values that others added": {`{spec: {hosts: [a, b]}}`, `{spec: {hosts: [b, c]}}`, `{spec: {hosts: [a, b, d]}}`, `{spec: {hosts: [b, c, d]}}`},
+	"a set in a map keeps them, too":       {`{spec: {groups: {x: [a, b]}}}`, `{spec: {groups: {x: [b]}}}`, `{spec: {groups: {x: [a, b, d]}}}`, `{spec: {groups: {x: [b, d]}}}`},
 	"a set can contain both integers and strings": {
 		`{spec: {targets: [80, "80", web]}}`, `{spec: {targets: [web, 80]}}`,
 		`{spec: {targets: [80, "80", web, 81, api]}}`, `{spec: {targets: [web, 80, 81, api]}}`,

@@ -70,6 +70,7 @@ var listOrders = map[string]twoWayCase{
 	"prepend: the manifest's elements come first":                              {order: twoway.ManifestFirst, manifest: containers(`{name: a}, {name: b, image: i}`), live: containers(`{name: z}, {name: b}`), want: containers(`{name: a}, {name: b, image: i}, {name: z}`)},
 	"append: a set grows at its end":                                           {manifest: finalizers(`b, c`), live: finalizers(`a, b`), want: finalizers(`a, b, c`)},
 	"prepend: a set starts with the manifest's values":                         {order: twoway.ManifestFirst, manifest: finalizers(`b, c`), live: finalizers(`a, b`), want: finalizers(`b, c, a`)},
+	"prepend: a new set has each value once":                                   {order: twoway.ManifestFirst, manifest: finalizers(`a, b, a`), live: `{}`, want: finalizers(`a, b`)},
 	"prepend, several keys: only new elements come first":                      {order: twoway.ManifestFirst, manifest: ports(`{containerPort: 9, protocol: TCP}, {containerPort: 8, protocol: TCP}`), live: ports(`{containerPort: 7, protocol: TCP}, {containerPort: 8, protocol: TCP}`), want: ports(`{containerPort: 9, protocol: TCP}, {containerPort: 7, protocol: TCP}, {containerPort: 8, protocol: TCP}`)},
 	"prepend: a list that is replaced has the manifest's order in both orders": {order: twoway.ManifestFirst, manifest: `{a: [2, 1]}`, live: `{a: [1, 2, 3]}`, want: `{a: [2, 1]}`},
 }

@@ -26,6 +26,14 @@ func TestAKeyWithADefaultMayBeAbsent(t *testing.T) {
 			`{"ports":[{"port":53,"protocol":"TCP"},{"port":53,"protocol":"UDP"}]}`, `{"ports":[{"port":53}]}`,
 			`{"ports":[{"port":53,"protocol":"TCP"},{"port":53,"protocol":"UDP"}]}`,
 		},
+		"in the manifest, for the first of two that agree": {
+			`{"ports":[{"protocol":"TCP","name":"a"}]}`, `{"ports":[{"port":52,"protocol":"UDP"},{"port":53,"protocol":"TCP"},{"port":54,"protocol":"TCP"}]}`,
+			`{"ports":[{"port":52,"protocol":"UDP"},{"port":53,"protocol":"TCP","name":"a"},{"port":54,"protocol":"TCP"}]}`,
+		},
+		"in the manifest, for the first of all": {
+			`{"ports":[{"protocol":"TCP","name":"a"}]}`, `{"ports":[{"port":53,"protocol":"TCP"},{"port":54,"protocol":"TCP"}]}`,
+			`{"ports":[{"port":53,"protocol":"TCP","name":"a"},{"port":54,"protocol":"TCP"}]}`,
+		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got, err := twoway.Merge([]byte(c.manifest), []byte(c.live), place, twoway.Options{})
