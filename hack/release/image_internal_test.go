@@ -31,17 +31,13 @@ import (
 func checkImages(t *testing.T, o options) {
 	t.Helper()
 	tag, err := name.NewTag(o.image + ":" + o.version)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := release{from: source{Version: o.version}, folder: o.output}
 	index := readLayout(t, r.path(webhook+"-"+o.version+"-oci.tar"), o.version)
 	for _, platform := range o.imagePlatforms {
 		t.Run(platform, func(t *testing.T) {
 			image, err := tarball.ImageFromPath(r.path(r.imageArchive(platform)), &tag)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if err := validate.Image(image); err != nil {
 				t.Error("the tarball:", err)
 			}
@@ -67,20 +63,14 @@ func readLayout(t *testing.T, archive, named string) v1.ImageIndex {
 		t.Fatalf("tar: %v: %s", err, out)
 	}
 	folder, err := layout.ImageIndexFromPath(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	manifest, err := folder.IndexManifest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(manifest.Manifests) != 1 || manifest.Manifests[0].Annotations["org.opencontainers.image.ref.name"] != named {
 		t.Fatalf("want one index with the name %s in the layout, got %v", named, manifest.Manifests)
 	}
 	index, err := folder.ImageIndex(manifest.Manifests[0].Digest)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := validate.Index(index); err != nil {
 		t.Error("the index:", err)
 	}
@@ -91,15 +81,11 @@ func readLayout(t *testing.T, archive, named string) v1.ImageIndex {
 func imageOf(t *testing.T, index v1.ImageIndex, architecture string) v1.Image {
 	t.Helper()
 	manifest, err := index.IndexManifest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, one := range manifest.Manifests {
 		if one.Platform.Equals(v1.Platform{OS: "linux", Architecture: architecture}) {
 			image, err := index.Image(one.Digest)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return image
 		}
 	}
@@ -110,9 +96,7 @@ func imageOf(t *testing.T, index v1.ImageIndex, architecture string) v1.Image {
 func config(t *testing.T, image v1.Image) *v1.ConfigFile {
 	t.Helper()
 	c, err := image.ConfigFile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 
@@ -152,9 +136,7 @@ func checkLayer(t *testing.T, image v1.Image, seconds string) (binary []byte) {
 		t.Fatalf("got %d layers, %v; want 1", len(layers), err)
 	}
 	stream, err := layers[0].Uncompressed()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer stream.Close() //nolint:errcheck // only read
 	type facts struct {
 		Mode           int64
@@ -170,9 +152,7 @@ func checkLayer(t *testing.T, image v1.Image, seconds string) (binary []byte) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if content[h.Name], err = io.ReadAll(r); err != nil {
 			t.Fatal(err)
 		}
@@ -198,9 +178,7 @@ func checkLayer(t *testing.T, image v1.Image, seconds string) (binary []byte) {
 func checkStatic(t *testing.T, program []byte, architecture string) {
 	t.Helper()
 	binary, err := elf.NewFile(bytes.NewReader(program))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}[architecture]; binary.Machine != want {
 		t.Errorf("got a binary for %s, want %s", binary.Machine, want)
 	}
@@ -214,9 +192,7 @@ func checkStatic(t *testing.T, program []byte, architecture string) {
 func checkVersion(t *testing.T, binary []byte, version string) {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "handoff-webhook")
-	if err := os.WriteFile(program, binary, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(program, binary, 0o700))
 	said, err := exec.CommandContext(t.Context(), program, "--version").CombinedOutput()
 	if want := "handoff-webhook " + version + "\n"; err != nil || string(said) != want {
 		t.Errorf("--version prints %q, %v; want %q", said, err, want)
@@ -231,19 +207,13 @@ func checkImageCommand(t *testing.T, o options) {
 	err := run(t.Context(), []string{
 		"image", "--source=" + o.source, "--version=" + o.version, "--image=" + o.image, "--image-platforms=linux/amd64", "--output=" + output,
 	}, &printed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := release{from: source{Version: o.version}, folder: o.output}
 	released := readLayout(t, r.path(webhook+"-"+o.version+"-oci.tar"), o.version)
 	index, err := layout.ImageIndexFromPath(output)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	manifest, err := index.IndexManifest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := o.image + ":" + o.version + "\n" +
 		"index        " + manifest.Manifests[0].Digest.String() + " " + output + "\n" +
 		"linux/amd64  " + digest(t, imageOf(t, released, "amd64")) + " " + output + "-amd64.tar\n"
@@ -260,24 +230,16 @@ func TestPush(t *testing.T) {
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
 	defer server.Close()
 	index, err := random.Index(100, 1, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tag, err := name.NewTag(strings.TrimPrefix(server.URL, "http://") + "/handoff-webhook:v1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var printed bytes.Buffer
-	if err := push(t.Context(), &printed, tag, index); err != nil {
-		t.Fatal(err)
-	}
+	must(t, push(t.Context(), &printed, tag, index))
 	if want := "pushed " + tag.Context().Name() + "@" + digest(t, index) + "\n"; printed.String() != want {
 		t.Errorf("got output %q, want %q", &printed, want)
 	}
 	stored, err := remote.Index(tag)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := validate.Index(stored); err != nil || digest(t, stored) != digest(t, index) {
 		t.Errorf("the registry has another index, or not all of it: %v", err)
 	}
@@ -286,8 +248,6 @@ func TestPush(t *testing.T) {
 func digest(t *testing.T, of interface{ Digest() (v1.Hash, error) }) string {
 	t.Helper()
 	hash, err := of.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return hash.String()
 }

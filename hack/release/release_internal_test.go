@@ -25,17 +25,13 @@ func TestRelease(t *testing.T) {
 	}
 	setEpoch(t, "")
 	first, second := o(), o()
-	if err := build(t.Context(), first, t.Output()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, build(t.Context(), first, t.Output()))
 	t.Run("another clone gives the same files, whatever its user has set", func(t *testing.T) {
 		t.Setenv("GOFLAGS", "-tags=netgo -ldflags=-linkmode=internal")
 		t.Setenv("GOAMD64", "v3")
 		t.Setenv("CGO_ENABLED", "1")
 		t.Setenv("TZ", "Pacific/Auckland")
-		if err := build(t.Context(), second, t.Output()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, build(t.Context(), second, t.Output()))
 	})
 	if diff := cmp.Diff(readFile(t, first.output, sumsFile), readFile(t, second.output, sumsFile)); diff != "" {
 		t.Errorf("two builds of one commit differ (-first +second):\n%s", diff)
@@ -88,21 +84,13 @@ func verifyFindsChanges(t *testing.T, o options) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			backup := t.TempDir()
-			if err := os.CopyFS(backup, os.DirFS(o.output)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.CopyFS(backup, os.DirFS(o.output)))
 			defer func() {
-				if err := errors.Join(os.RemoveAll(o.output), os.CopyFS(o.output, os.DirFS(backup))); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errors.Join(os.RemoveAll(o.output), os.CopyFS(o.output, os.DirFS(backup))))
 			}()
-			if err := c.change(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.change())
 			if c.resum {
-				if err := r.writeSums(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, r.writeSums(t.Context()))
 			}
 			if err := verify(o.output, io.Discard); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("want an error with %q, got %v", c.want, err)
@@ -132,9 +120,7 @@ func helmReadsTheChart(t *testing.T, o options) {
 func TestWhatCannotBeReleasedIsRefused(t *testing.T) {
 	clean := cloneOf(t, filepath.Join("..", ".."))
 	changed := cloneOf(t, filepath.Join("..", ".."))
-	if err := os.WriteFile(filepath.Join(changed, "new"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(changed, "new"), nil, 0o600))
 	for sentence, c := range map[string]struct {
 		o    options
 		want string
@@ -174,9 +160,7 @@ func TestTheNotesAreTheSectionOfTheVersion(t *testing.T) {
 
 func TestLicensesAreJudged(t *testing.T) {
 	identify, err := identifier()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	apache := readFile(t, filepath.Join("..", ".."), "LICENSE")
 	const gpl = "GNU GENERAL PUBLIC LICENSE Version 2, June 1991"
 	for sentence, c := range map[string]struct{ name, text, want, problem string }{
@@ -189,9 +173,7 @@ func TestLicensesAreJudged(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, c.name), []byte(c.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(filepath.Join(dir, c.name), []byte(c.text), 0o600))
 			got, err := identify(dir)
 			if got != c.want || (c.want == "") == (err == nil) || err != nil && !strings.Contains(err.Error(), c.problem) {
 				t.Errorf("got %q, %v; want %q, %q", got, err, c.want, c.problem)
@@ -214,8 +196,6 @@ func cloneOf(t *testing.T, repository string) string {
 func readFile(t *testing.T, folder, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(folder, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }

@@ -26,18 +26,14 @@ func TestLook(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
-			if err := os.WriteFile(filepath.Join(root, "go.mod"), []byte("module example.com/m\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(filepath.Join(root, "go.mod"), []byte("module example.com/m\n"), 0o600))
 			if c.committed {
 				c.want.Revision = commit(t, root)
 			}
 			setEpoch(t, c.epoch)
 			c.want.Root, c.want.Time, c.want.Compiler = root, c.want.Time.UTC(), compiler(t)
 			got, err := look(t.Context(), root, c.version)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(source{})); diff != "" {
 				t.Errorf("source (-want +got):\n%s", diff)
 			}
@@ -60,9 +56,7 @@ func commit(t *testing.T, root string) string {
 func TestRefusals(t *testing.T) {
 	foreign := t.TempDir()
 	kept := filepath.Join(foreign, "kept")
-	if err := os.WriteFile(kept, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(kept, nil, 0o600))
 	for name, c := range map[string]struct {
 		args  []string
 		epoch string
@@ -105,10 +99,16 @@ func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	from := source{Root: dir}
 	said, err := from.output(t.Context(), append([]string{"git"}, args...)...)
+	must(t, err)
+	return said
+}
+
+// must ends the test if an error is not nil.
+func must(t *testing.T, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return said
 }
 
 // compiler returns the version of Go.
@@ -116,9 +116,7 @@ func compiler(t *testing.T) string {
 	t.Helper()
 	from := source{Root: "."}
 	version, err := from.output(t.Context(), "go", "env", "GOVERSION")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return version
 }
 
@@ -127,8 +125,6 @@ func setEpoch(t *testing.T, seconds string) {
 	t.Helper()
 	t.Setenv("SOURCE_DATE_EPOCH", seconds)
 	if seconds == "" {
-		if err := os.Unsetenv("SOURCE_DATE_EPOCH"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Unsetenv("SOURCE_DATE_EPOCH"))
 	}
 }
