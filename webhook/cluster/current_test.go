@@ -29,9 +29,7 @@ func overTCP(fail func(*proxy.TCP)) func(*testing.T) connection {
 	return func(t *testing.T) connection {
 		t.Helper()
 		server, err := url.Parse(suite.plane.Config.Host)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		p := proxy.StartTCP(t, server.Host)
 		config := rest.CopyConfig(suite.plane.Config)
 		config.Host = "https://" + p.Address
@@ -94,9 +92,7 @@ func TestFactsReportStaleWatches(t *testing.T) {
 		wantStale(t, f, sentence, outages()[sentence].want, began)
 	}
 	n.Annotations[optin.Annotation] = "enforce"
-	if err := suite.client.Update(t.Context(), n); err != nil {
-		t.Fatal(err)
-	}
+	must(t, suite.client.Update(t.Context(), n))
 	eventually(t, "state without an outage", "enforce", func() string { return known(suite.state) })
 	for sentence, f := range state {
 		if got := known(f); got != "warn" {
@@ -144,13 +140,9 @@ func wantStale(t *testing.T, state *cluster.State, sentence, reason string, bega
 func ages(t *testing.T, state *cluster.State) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	if err := registry.Register(state.Ages()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, registry.Register(state.Ages()))
 	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	found := map[string]float64{}
 	for _, family := range families {
 		if family.GetName() != "handoff_cache_age_seconds" {
@@ -174,9 +166,7 @@ func TestFactsStayFreshWithoutChanges(t *testing.T) {
 	eventually(t, "the state are ready", true, state.Ready)
 	renewed, before := map[string]int{}, ages(t, state)
 	for end := time.Now().Add(noticed); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		if err := state.Check(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, state.Check())
 		now := ages(t, state)
 		for resource, age := range now {
 			if age < before[resource] {

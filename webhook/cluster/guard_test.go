@@ -23,13 +23,9 @@ import (
 func lookForGuard(t *testing.T, config *rest.Config) *cluster.Guard {
 	t.Helper()
 	h, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	guard, err := cluster.NewGuard(config, h, logr.Discard())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if guard.Missing() {
 		t.Error("want a guard whose presence is unknown not to be missing")
 	}
@@ -81,9 +77,7 @@ func TestTheGuardIsFoundWithThePermissionsInTheManifests(t *testing.T) {
 	t.Parallel()
 	const name = "reads-guard"
 	roles, err := manifests.Objects[rbacv1.ClusterRole](manifests.Base, "ClusterRole")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	role := &roles[slices.IndexFunc(roles, func(r rbacv1.ClusterRole) bool { return r.Name == "handoff-webhook" })]
 	role.Name = name
 	grant(t, name, role)
@@ -91,16 +85,12 @@ func TestTheGuardIsFoundWithThePermissionsInTheManifests(t *testing.T) {
 	eventually(t, "before it is installed", true, guard.Missing)
 
 	policies, err := manifests.Objects[admissionregistrationv1.MutatingAdmissionPolicy](manifests.Guard, "MutatingAdmissionPolicy")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := range policies {
 		policy := &policies[i]
 		create(t, policy)
 		eventually(t, "with "+policy.Name, false, guard.Missing)
-		if err := client.IgnoreNotFound(suite.client.Delete(context.Background(), policy)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, client.IgnoreNotFound(suite.client.Delete(context.Background(), policy)))
 		eventually(t, "without "+policy.Name, true, guard.Missing)
 	}
 }

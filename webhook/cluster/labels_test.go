@@ -62,13 +62,9 @@ func TestARefusedRepairDelaysNoOtherNamespace(t *testing.T) {
 		return requests
 	})
 	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	labels, err := state.RepairLabels(config, client, logr.Discard())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	go func() { _ = labels.Run(t.Context()) }()
 	eventually(t, "the repair is refused", true, func() bool { return requests.patches(refused) > 0 })
 

@@ -23,13 +23,9 @@ import (
 func user(t *testing.T, name string) *rest.Config {
 	t.Helper()
 	kubeconfig, err := suite.plane.AddUser(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return config
 }
 
@@ -79,9 +75,7 @@ func TestFactsDoNotBlockBeforeTheyAreReady(t *testing.T) {
 	t.Parallel()
 	n := namespace(t, map[string]string{optin.Annotation: "enforce"})
 	_, unstarted, err := stateOf(t.Context(), suite.plane.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for sentence, state := range map[string]*cluster.State{
 		"before the cache starts": unstarted, "without permission": watching(t, user(t, "waiting")),
 	} {

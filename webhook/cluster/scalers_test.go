@@ -84,13 +84,9 @@ func follow(t *testing.T, config *rest.Config, kinds ...scale.Kind) *following {
 func followChanging(t *testing.T, config *rest.Config, kinds func() []scale.Kind) *following {
 	t.Helper()
 	c, state, err := stateOf(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	objects, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f := &following{state: state}
 	run := state.FollowScalers(cluster.ScalerOptions{Kinds: kinds, Client: objects, Events: f, Log: f.logger()})
 	if state.Ready() {
@@ -209,26 +205,18 @@ func TestScalersAreWatchedWhileTheirKindExists(t *testing.T) {
 
 		moved := o.DeepCopy()
 		_ = unstructured.SetNestedField(moved.Object, "api", "spec", "ref", "name")
-		if err := suite.client.Patch(t.Context(), moved, client.MergeFrom(o)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, suite.client.Patch(t.Context(), moved, client.MergeFrom(o)))
 		eventually(t, "the new target", "Scaler/one", f.scalerOf(n, "api"))
 		eventually(t, "the old target", "", f.scalerOf(n, "web"))
-		if err := suite.client.Delete(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
+		must(t, suite.client.Delete(t.Context(), o))
 		eventually(t, "after the scaler is deleted", "", f.scalerOf(n, "api"))
 
 		before := crd.DeepCopy()
 		crd.Spec.Versions[0].Served = false
-		if err := suite.client.Patch(t.Context(), crd, client.MergeFrom(before)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, suite.client.Patch(t.Context(), crd, client.MergeFrom(before)))
 		createScaler(t, n, "two", kind.GroupKind.WithVersion("v2"), reference)
 		eventually(t, "in another version", "Scaler/two", f.scalerOf(n, "web"))
-		if err := suite.client.Delete(t.Context(), crd); err != nil {
-			t.Fatal(err)
-		}
+		must(t, suite.client.Delete(t.Context(), crd))
 		eventually(t, "after the kind is deleted", "", f.scalerOf(n, "web"))
 		eventually(t, "the log says it", 2*round, func() int { return f.logged("no longer watching scalers") })
 		eventually(t, "the kind is gone", true, func() bool {
@@ -315,9 +303,7 @@ func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 	for _, name := range []string{"none", "a"} {
 		labels := []byte(`{"metadata":{"labels":{"some":"label"}}}`)
 		o := scaler(opted, name, kind.GroupKind.WithVersion("v1"))
-		if err := suite.client.Patch(t.Context(), o, client.RawPatch("application/merge-patch+json", labels)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, suite.client.Patch(t.Context(), o, client.RawPatch("application/merge-patch+json", labels)))
 	}
 	autoscale(t, opted, "late", "apps/v1", "Deployment", "good")
 	const rivals = "Warning SharedScaleTarget Scaler/good: Scaler/good and HorizontalPodAutoscaler/late scale the same Deployment; delete all but one"
@@ -329,9 +315,7 @@ func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 
 	// Nothing is remembered of targets that are no longer shared, because users can create and delete any number of scalers:
 	// when it begins again, it is reported again.
-	if err := suite.client.Delete(t.Context(), scaler(opted, "b", kind.GroupKind.WithVersion("v1"))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, suite.client.Delete(t.Context(), scaler(opted, "b", kind.GroupKind.WithVersion("v1"))))
 	createScaler(t, opted, "marker", kind.GroupKind.WithVersion("v1"), map[string]any{})
 	eventually(t, "what happened before the marker is reported", true, func() bool { return strings.Contains(f.recorded(), "Scaler/marker") })
 	createScaler(t, opted, "b", kind.GroupKind.WithVersion("v1"), ref(map[string]any{"name": "shared"}))

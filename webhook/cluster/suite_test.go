@@ -87,9 +87,7 @@ func namespace(t *testing.T, annotations map[string]string) *corev1.Namespace {
 
 func create(t *testing.T, o client.Object) {
 	t.Helper()
-	if err := suite.client.Create(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
+	must(t, suite.client.Create(t.Context(), o))
 	if o.GetNamespace() != "" {
 		return
 	}
@@ -99,6 +97,14 @@ func create(t *testing.T, o client.Object) {
 			t.Error(err)
 		}
 	})
+}
+
+// must ends the test if an error is not nil.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // eventually waits until known returns the wanted value: state are updated asynchronously.

@@ -56,9 +56,7 @@ func TestChecksWithAProblemAreCounted(t *testing.T) {
 		serving.Check{Name: "fails", Ready: problem}, serving.Check{Name: "warns", Ready: passes, Warning: problem})
 	registry := prometheus.NewRegistry()
 	for _, metric := range h.Metrics() {
-		if err := registry.Register(metric); err != nil {
-			t.Fatal(err)
-		}
+		must(t, registry.Register(metric))
 	}
 	families, err := registry.Gather()
 	if err != nil || len(families) != 1 {

@@ -25,9 +25,7 @@ func TestResponsesDuringTheShutdownCloseTheConnection(t *testing.T) {
 	by := client()
 	closes := func() bool {
 		response, err := by.Post(s.url, "application/json", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_ = response.Body.Close()
 		return response.Close
 	}
@@ -87,9 +85,7 @@ func TestTLS13IsRequired(t *testing.T) {
 		}
 	}
 	response, err := client().Get(strings.TrimSuffix(s.url, "/mutate") + "/healthz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_ = response.Body.Close()
 	if response.StatusCode != http.StatusNotFound {
 		t.Errorf("want only /mutate on this port, got %s for /healthz", response.Status)

@@ -149,9 +149,7 @@ func TestIdleConnectionsDoNotBlockOtherClients(t *testing.T) {
 	}
 	eventually(t, "the server closes connections", func() bool { return strings.Contains(s.logged(), "too many connections") })
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	request.GetBody = nil // no retry: the request fails if its connection was closed
 	response, err := kept.Do(request)
 	if err != nil {
@@ -198,9 +196,7 @@ func TestIdleConnectionsTakeBoundedMemory(t *testing.T) {
 	open := func() {
 		for range some {
 			connection := tls.Client(s.dial("127.0.0.1"), unverified())
-			if err := connection.Handshake(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, connection.Handshake())
 			raw := connection.NetConn()
 			t.Cleanup(func() { _ = raw.Close() }) // keeps only the raw connection alive
 		}

@@ -58,9 +58,7 @@ type server struct {
 func serve(t *testing.T, r serving.Reviews, o serving.Options) *server {
 	t.Helper()
 	ports, err := process.FreePorts(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := &server{T: t, registry: prometheus.NewRegistry(), ended: make(chan struct{})}
 	s.url = fmt.Sprintf("https://127.0.0.1:%d/mutate", ports[0])
 	if o.DrainTimeout == 0 {
@@ -161,6 +159,14 @@ func eventually(t *testing.T, what string, condition func() bool) {
 		}
 	}
 	t.Fatalf("not within %s: %s", patience, what)
+}
+
+// must ends the test if an error is not nil.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // writePair writes the certificate and the key; nil removes the file.
