@@ -6,24 +6,18 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/ownership-handoff/handoff/webhook"
 )
 
 func TestAShedReviewIsAllowedUnmodifiedWithItsUID(t *testing.T) {
 	good := update(csa, scaledBy7(), applied3()).body()
 	for sentence, c := range map[string]struct{ body, uid string }{
 		"a review":                      {good, "review-uid"},
-		"a review that is cut":          {good[:300], "review-uid"},
-		"a review that is too large":    {strings.Replace(good, "app:1", strings.Repeat("a", webhook.MaxBody), 1), "review-uid"},
 		"a uid at the end":              {reviewOf(`{"object":{"uid":"no"},"oldObject":[{"uid":"no"}],"uid":"review-uid"}`), "review-uid"},
 		"a uid with escapes":            {reviewOf(`{"uid":"a\u0062\"c"}`), `ab"c`},
 		"a uid of another object":       {reviewOf(`{"object":{"metadata":{"uid":"no"}}}`), ""},
 		"a uid that is a number":        {reviewOf(`{"uid":1}`), ""},
 		"a uid outside of the request":  {`{"uid":"no"}`, ""},
 		"a request that is a list":      {reviewOf(`["uid","no"]`), ""},
-		"an empty body":                 {"", ""},
-		"no JSON":                       {"uid", ""},
 		"an object that does not close": {`{"request":{"object":{`, ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
