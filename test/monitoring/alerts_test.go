@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -81,10 +79,7 @@ func TestAlertsFireForTheirProblemOnly(t *testing.T) {
 
 // Each alert has a case above in which it fires, so that none can be written that never fires.
 func TestEachAlertIsTried(t *testing.T) {
-	text, err := os.ReadFile("alerts_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := read(t, "alerts_test.go")
 	for _, rule := range alerts(t) {
 		if !strings.Contains(string(text), `[]string{"`+rule.Alert+`"}`) {
 			t.Errorf("%s never fires in a test", rule.Alert)
@@ -94,10 +89,7 @@ func TestEachAlertIsTried(t *testing.T) {
 
 // TestChartHasTheSameAlerts compares the alerts of the chart with those of the kustomization.
 func TestChartHasTheSameAlerts(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(manifests, "chart", "files", "alerts.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := read(t, manifests, "chart", "files", "alerts.yaml")
 	if diff := cmp.Diff(alerts(t), parse(t, text)); diff != "" {
 		t.Errorf("the chart's alerts (-kustomization +chart):\n%s", diff)
 	}
@@ -108,10 +100,7 @@ const manifests = "../../manifests"
 // alerts returns the alerts of the PrometheusRule.
 func alerts(t *testing.T) []rulefmt.Rule {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(manifests, "components", "monitoring", "prometheusrule.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := read(t, manifests, "components", "monitoring", "prometheusrule.yaml")
 	var object struct {
 		Spec any `json:"spec"`
 	}

@@ -23,7 +23,7 @@ func panels(t *testing.T) map[string]string {
 			} `json:"targets"`
 		} `json:"panels"`
 	}
-	if err := json.Unmarshal(dashboardIn(t, "components/monitoring"), &dashboard); err != nil {
+	if err := json.Unmarshal(read(t, manifests, "components", "monitoring", "dashboard.json"), &dashboard); err != nil {
 		t.Fatal(err)
 	}
 	queries := map[string]string{}
@@ -35,9 +35,9 @@ func panels(t *testing.T) map[string]string {
 	return queries
 }
 
-func dashboardIn(t *testing.T, folder string) []byte {
+func read(t *testing.T, path ...string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(manifests, folder, "dashboard.json"))
+	text, err := os.ReadFile(filepath.Join(path...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,8 @@ func TestThePanelsOfTheDashboardAreQueries(t *testing.T) {
 }
 
 func TestChartHasTheSameDashboard(t *testing.T) {
-	if diff := cmp.Diff(string(dashboardIn(t, "components/monitoring")), string(dashboardIn(t, "chart/files"))); diff != "" {
+	kustomization, chart := read(t, manifests, "components", "monitoring", "dashboard.json"), read(t, manifests, "chart", "files", "dashboard.json")
+	if diff := cmp.Diff(string(kustomization), string(chart)); diff != "" {
 		t.Errorf("the chart's dashboard (-kustomization +chart):\n%s", diff)
 	}
 }

@@ -2,8 +2,6 @@ package monitoring_test
 
 import (
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,15 +14,11 @@ import (
 // and of the API server: TestMetricsOfAlertsAndPanelsAreServed in test/e2e compares the file with what they serve.
 func served(t *testing.T) map[string][]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", "served.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	metrics := map[string][]string{
 		"up": nil, // of Prometheus itself
 		"kube_deployment_status_replicas_available": {"namespace", "deployment"}, // of kube-state-metrics
 	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(string(read(t, "testdata", "served.txt"))) {
 		name, names, ok := strings.Cut(strings.TrimSuffix(strings.TrimSpace(line), "}"), "{")
 		if !ok {
 			t.Fatalf("served.txt: %q is not a metric with its labels in braces", line)
