@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -26,13 +25,9 @@ func manyFields(t *testing.T, fields int) (live, manifest string) {
 	object := func(data map[string]string) map[string]any {
 		return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "many", "namespace": "shop"}, "data": data}
 	}
-	recorded, err := json.Marshal(object(declared))
-	if err != nil {
-		t.Fatal(err)
-	}
 	stored := object(data)
 	stored["metadata"] = map[string]any{
-		"name": "many", "namespace": "shop", "annotations": map[string]any{ownership.LastAppliedAnnotation: string(recorded)},
+		"name": "many", "namespace": "shop", "annotations": map[string]any{ownership.LastAppliedAnnotation: string(jsontest.Encode(t, object(declared)))},
 		"managedFields": []any{
 			map[string]any{"manager": "kubectl-client-side-apply", "operation": "Update", "apiVersion": "v1", "fieldsV1": map[string]any{
 				"f:metadata": map[string]any{"f:annotations": map[string]any{"f:" + ownership.LastAppliedAnnotation: map[string]any{}}},

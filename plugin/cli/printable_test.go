@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -27,11 +28,8 @@ func hostile() map[string]string {
 func hostileObject(t *testing.T, kind, text string) string {
 	t.Helper()
 	fields := map[string]any{"f:data": map[string]any{"f:" + text: map[string]any{}, "f:gone " + text: map[string]any{}}}
-	manifest, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": kind, "data": map[string]any{text: "other " + text}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	object, err := json.Marshal(map[string]any{
+	manifest := jsontest.Encode(t, map[string]any{"apiVersion": "v1", "kind": kind, "data": map[string]any{text: "other " + text}})
+	return string(jsontest.Encode(t, map[string]any{
 		"apiVersion": "v1", "kind": kind,
 		"metadata": map[string]any{
 			"name": "web" + text, "namespace": "shop", "labels": map[string]any{text: text}, "finalizers": []any{text},
@@ -46,11 +44,7 @@ func hostileObject(t *testing.T, kind, text string) string {
 			},
 		},
 		"data": map[string]any{text: text, "plain": text},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(object)
+	}))
 }
 
 func TestUnprintableCharactersAreQuoted(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/golden"
@@ -41,19 +42,14 @@ func encoded(place string) string { return base64.StdEncoding.EncodeToString([]b
 // liveSecret returns a Secret with planted values in all places.
 func liveSecret(t *testing.T, annotations map[string]string, entries string) string {
 	t.Helper()
-	secret := map[string]any{
+	return string(jsontest.Encode(t, map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "type": "Opaque",
 		"metadata": map[string]any{
 			"name": "token", "namespace": "shop", "uid": "1", "resourceVersion": "7", "annotations": annotations,
 			"managedFields": json.RawMessage(entries),
 		},
 		"data": map[string]any{"token": encoded("data"), "extra": encoded("extra")},
-	}
-	text, err := json.Marshal(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
+	}))
 }
 
 // secretInputs returns files with a live Secret, by their special property.

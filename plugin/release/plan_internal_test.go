@@ -1,7 +1,6 @@
 package release
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -203,19 +203,12 @@ func lastAppliedBody(t *testing.T, text string) string {
 	if text == "" {
 		return ""
 	}
-	var o map[string]any
-	if err := json.Unmarshal([]byte(text), &o); err != nil {
-		t.Fatal(err)
-	}
+	o, _ := jsontest.Decode(t, []byte(text)).(map[string]any)
 	for _, name := range []string{"apiVersion", "kind", "metadata"} {
 		if o[name] == nil {
 			t.Errorf("last-applied has lost its %s", name)
 		}
 		delete(o, name)
 	}
-	body, err := json.Marshal(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(body)
+	return string(jsontest.Encode(t, o))
 }
