@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/printable"
 )
 
@@ -40,10 +41,7 @@ func texts() []string {
 func TestJSONAndYAMLPreserveTheValue(t *testing.T) {
 	for _, text := range texts() {
 		value := map[string]any{"key " + text: text, "list": []any{text, map[string]any{"x": "a: " + text}}, "number": 1.5}
-		encoded, err := json.Marshal(value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		encoded := jsontest.Encode(t, value)
 		var raw bytes.Buffer
 		encoder := json.NewEncoder(&raw)
 		encoder.SetEscapeHTML(false)
