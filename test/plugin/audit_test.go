@@ -49,9 +49,7 @@ func createRisks(t *testing.T) {
 		`market hpa/even .status.conditions[?(@.type=="AbleToScale")].status True`,
 	} {
 		words := strings.Fields(what)
-		if err := eventually(t.Context(), words[3], "get", "-n", words[0], words[1], "-o", "jsonpath={"+words[2]+"}"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, "wait", "-n", words[0], words[1], "--for=jsonpath={"+words[2]+"}="+words[3], "--timeout=60s")
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/test/objects"
@@ -143,11 +144,7 @@ func sameValue(a, b []byte) bool {
 // field returns a random field that the manifest declares, or an ancestor of one.
 func (s scenario) field(manifest object) string {
 	s.Helper()
-	text, err := json.Marshal(manifest)
-	if err != nil {
-		s.Fatal(err)
-	}
-	declared, err := ownership.ParseObject(text)
+	declared, err := ownership.ParseObject(jsontest.Encode(s.T, manifest))
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -1,11 +1,11 @@
 package plugin_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -45,10 +45,7 @@ func TestEnableWritesOneAnnotation(t *testing.T) {
 func office(t *testing.T) map[string]any {
 	t.Helper()
 	play(t, "annotate namespace office "+ownership.LastAppliedAnnotation+"-")
-	var o map[string]any
-	if err := json.Unmarshal([]byte(must(t, "get", "namespace", "office", "-o", "json")), &o); err != nil {
-		t.Fatal(err)
-	}
+	o, _ := jsontest.Decode(t, []byte(must(t, "get", "namespace", "office", "-o", "json"))).(map[string]any)
 	return o
 }
 

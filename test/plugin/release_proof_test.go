@@ -1,7 +1,6 @@
 package plugin_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -284,10 +283,7 @@ func (r released) objectIn(t *testing.T, yard string) map[string]any {
 // content returns an object without status and server-generated metadata.
 func content(t *testing.T, text string) map[string]any {
 	t.Helper()
-	var o map[string]any
-	if err := json.Unmarshal([]byte(text), &o); err != nil {
-		t.Fatal(err)
-	}
+	o, _ := jsontest.Decode(t, []byte(text)).(map[string]any)
 	delete(o, "status")
 	for _, given := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
 		delete(metadata(t, o), given)

@@ -32,9 +32,7 @@ func bowManifest(t *testing.T, replicas string, round int) string {
 func autoscaleTo(t *testing.T, namespace, name, replicas string) {
 	t.Helper()
 	must(t, "autoscale", "-n", namespace, "deployment", name, "--min="+replicas, "--max=20")
-	if err := eventually(t.Context(), replicas, "get", "-n", namespace, "deployment", name, "-o", "jsonpath={.spec.replicas}"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, "wait", "-n", namespace, "deployment", name, "--for=jsonpath={.spec.replicas}="+replicas, "--timeout=60s")
 }
 
 // stripped returns a manifest after kubectl handoff strip, and what it writes to standard error.

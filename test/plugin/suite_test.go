@@ -80,33 +80,17 @@ func prepare(ctx context.Context, controlPlane *controlplane.ControlPlane) (err 
 		`patch -n shop gadget web --subresource=status --type=merge -p {"status":{"selector":"app=web"}}`,
 		"apply -n shop -f testdata/hpas.yaml",
 		"wait -n shop hpa web worker web-pool --for=jsonpath={.status.lastScaleTime} --timeout=60s",
+		"wait -n shop deployment web --for=jsonpath={.spec.replicas}=7 --timeout=60s",
+		"wait -n shop deployment web --for=jsonpath={.status.replicas}=7 --timeout=60s",
+		"wait -n shop deployment web worker --for=jsonpath={.status.unavailableReplicas}=7 --timeout=60s",
+		"wait -n shop deployment api --for=jsonpath={.status.unavailableReplicas}=2 --timeout=60s",
+		"wait -n shop gadget web --for=jsonpath={.spec.pool.size}=7 --timeout=60s",
 	} {
 		if _, err := kubectl(ctx, strings.Fields(step)...); err != nil {
 			return err
 		}
 	}
-	for what, want := range map[string]string{
-		"deployment web .spec.replicas": "7", "deployment web .status.replicas": "7", "deployment api .status.unavailableReplicas": "2",
-		"deployment web .status.unavailableReplicas": "7", "gadget web .spec.pool.size": "7", "deployment worker .status.unavailableReplicas": "7",
-	} {
-		words := strings.Fields(what)
-		if err := eventually(ctx, want, "get", "-n", "shop", words[0], words[1], "-o", "jsonpath={"+words[2]+"}"); err != nil {
-			return err
-		}
-	}
 	return nil
-}
-
-func eventually(ctx context.Context, want string, args ...string) error {
-	for end := time.Now().Add(patience); ; time.Sleep(250 * time.Millisecond) {
-		got, err := kubectl(ctx, args...)
-		if err == nil && got == want {
-			return nil
-		}
-		if time.Now().After(end) {
-			return fmt.Errorf("kubectl %s: got %q, want %s: %w", strings.Join(args, " "), got, want, err)
-		}
-	}
 }
 
 // kubectl returns the whole output of a command.
