@@ -2,6 +2,7 @@ package ownership_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -111,6 +112,22 @@ func TestRemoved(t *testing.T) {
 		fields := search(t, read(t, managers, "kubectl-client-side-apply", was, is)).Removed(func(fieldpath.Path) bool { return false })
 		if got := len(fields) == 1; got != c.want {
 			t.Errorf("%s: want removed %t, got %v", sentence, c.want, fields)
+		}
+	}
+}
+
+// TestAControllersFieldWithAnotherNameIsContested has the entry of a controller in another API version, where the field has another name.
+func TestAControllersFieldWithAnotherNameIsContested(t *testing.T) {
+	rule := ownership.Rule{Fields: fieldpattern.MustParse(".spec.size"), Writers: []string{"resizer"}}
+	for subresource, want := range map[string]bool{"": true, "status": false} {
+		older := strings.Replace(entry("resizer", "Update", early, `{"f:spec":{"f:width":{}}}`, subresource), "apps/v1", "apps/v1beta1", 1)
+		was := object(t, liveWith(`,"spec":{"size":7}`, `{"spec":{"size":3}}`, older))
+		is := object(t, liveWith(`,"spec":{"size":3}`, `{"spec":{"size":3}}`, entry("kubectl-client-side-apply", "Update", late, ownsLastApplied, "")))
+		w := read(t, ruled(managers, rule), "kubectl-client-side-apply", was, is)
+		w.Kind = appsv1.SchemeGroupVersion.WithKind("Deployment")
+		fields := slices.Collect(search(t, w).Contested())
+		if isContested := slices.ContainsFunc(fields, func(f ownership.ContestedField) bool { return f.Owner.By == "resizer" }); isContested != want {
+			t.Errorf("subresource %q: want contested %t, got %v", subresource, want, fields)
 		}
 	}
 }
