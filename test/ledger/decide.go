@@ -12,17 +12,18 @@ func (o Object) decide(w Write, next Object) Outcomes {
 	decided := Outcomes{}
 	for path, value := range o.values {
 		var outcome Outcome
+		unit, isKey, in := unitOf(o.Kind.Name, path), elementOf(path) != "", path
 		switch rule := o.ruleOf(path); {
-		case elementOf(path) != "", path == o.Kind.Scale && value == nil:
+		case isKey && unit == "", path == o.Kind.Scale && value == nil:
 			continue // a key identifies the element, and null is no count
 		case path == o.Kind.Scale:
 			outcome = o.decideScale(w, next)
-		case rule != nil && o.isWriters(rule, path):
+		case rule != nil && !isKey && o.isWriters(rule, path):
 			outcome = o.ruled(w, next, path, *rule)
 		default:
-			outcome = o.unit(w, path)
+			outcome, in = o.unit(w, path), unit // with all elements in it
 		}
-		if outcome == Kept && !next.hasElement(path) {
+		if outcome == Kept && !next.hasElement(in) {
 			outcome = Through // the list element goes with all in it
 		}
 		if outcome != Through {
