@@ -240,18 +240,17 @@ func (o Object) After(w Write) (Object, Outcomes, error) {
 // roleOf returns the role of a write to the object. A server-side apply of nothing but the scale field and fields of rules without writers
 // is how an operator scales, unless its manager is kubectl or has applied anything else.
 func (o Object) roleOf(w Write) Role {
-	if w.Verb != ServerApply || w.As != ByVerb || w.By == "kubectl" || !o.exists || len(w.Sets) == 0 {
+	if w.Verb != ServerApply || w.As != ByVerb || w.By == "kubectl" || !o.exists {
 		return w.role()
 	}
-	for path := range w.Sets {
-		if !o.isControlled(path) {
-			return Applier
+	applied := slices.Collect(maps.Keys(w.Sets)) // now and before
+	for path, entries := range o.managers {
+		if slices.Contains(entries, w.entry()) {
+			applied = append(applied, path)
 		}
 	}
-	for path, entries := range o.managers {
-		if slices.Contains(entries, w.entry()) && !o.isControlled(path) {
-			return Applier
-		}
+	if len(applied) == 0 || slices.ContainsFunc(applied, func(path string) bool { return !o.isControlled(path) }) {
+		return Applier
 	}
 	return Other
 }
