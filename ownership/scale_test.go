@@ -151,6 +151,9 @@ func TestScaleField(t *testing.T) {
 		"server-side, drops it": {
 			by: "kubectl", serverSide: ownsReplicas + ownsImage, incoming: "1", want: facts{ownership.Manifest, ownership.Lacks, ownership.Sets, false},
 		},
+		"server-side, in neither, a controller's, set to another value by an admission plugin": {
+			by: "my-operator", ruled: true, entry: operator, serverSide: ownsImage + ownsImage, incoming: "2", want: facts{ownership.Controller, ownership.Lacks, ownership.Lacks, true},
+		},
 		"server-side, in neither, set to another value by an admission plugin": {
 			serverSide: ownsImage + ownsImage, incoming: "2", want: facts{ownership.Default, ownership.Lacks, ownership.Lacks, false},
 		},
