@@ -78,7 +78,7 @@ func (m Managers) readApplier(e Entry) bool {
 	case e.Operation == managedfields.OperationApply:
 		return e.Manager == kubectl || !m.onlyControls(e)
 	default:
-		return !matches(m.Imperative, e.Manager) && (m.recordsManifest(e) || m.appliesLastApplied(e) && !m.isControlled(e))
+		return !matches(m.Imperative, e.Manager) && (m.recordsManifest(e) || m.appliesLastApplied(e) && !m.isCovered(e, func(*Rule) bool { return true }))
 	}
 }
 
@@ -158,15 +158,16 @@ func (m Managers) onlyControls(e Entry) bool {
 
 // isControlled reports whether an entry contains nothing but the scale field and fields that rules assign to controllers.
 func (m Managers) isControlled(e Entry) bool {
-	return once(m.known().controlled, e.Fields, func() bool { return m.readControlled(e) })
+	return once(m.known().controlled, e.Fields, func() bool { return m.isCovered(e, (*Rule).isOpen) })
 }
 
-func (m Managers) readControlled(e Entry) bool {
+// isCovered reports whether an entry contains nothing but the scale field and fields of some rules.
+func (m Managers) isCovered(e Entry, by func(*Rule) bool) bool {
 	if size := len(e.Fields.Text()); size == 0 || size > maxControlled {
 		return false
 	}
 	identifies := ruleMatcher{Accepts: func(end ruleEnd) bool {
-		return end.Of == nil || end.Of.isOpen() && !end.Broad
+		return end.Of == nil || by(end.Of) && !end.Broad
 	}}
 	scale := &ruleTree{}
 	if m.Scale != nil {

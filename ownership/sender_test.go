@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -126,7 +127,7 @@ func sentBy(t *testing.T, manager, live, incoming string) ownership.Writer {
 	t.Helper()
 	kind := schema.GroupKind{Group: "apps", Kind: "Deployment"}
 	rules, _ := ownership.NewRules(
-		ownership.Rule{Kinds: []schema.GroupKind{kind}, Writers: []string{"ruled", "my-*-scaler"}},
+		ownership.Rule{Kinds: []schema.GroupKind{kind}, Writers: []string{"ruled", "my-*-scaler"}, Fields: fieldpattern.MustParse(".spec.a", ".spec.b")},
 		ownership.Rule{Kinds: []schema.GroupKind{{Kind: "StatefulSet"}}, Writers: []string{"sets"}},
 	).For(kind, "", ownership.Object{})
 	scale := func(apiVersion string) fieldpath.Path {
@@ -179,17 +180,14 @@ func TestWhoCreatesAnObjectWithoutATemplateHasAppliedIt(t *testing.T) {
 		spec, at string
 		want     ownership.Writer
 	}{
-		"in the second of the creation":        {`{}`, early, ownership.Applier},
-		"later":                                {`{}`, late, ownership.OtherWriter},
-		"an object whose template says more":   {`{"template":{}}`, early, ownership.OtherWriter},
-		"an object whose selector says more":   {`{"selector":{}}`, early, ownership.OtherWriter},
-		"of which nobody knows when it was so": {`{"none":{}}`, "", ownership.OtherWriter},
+		"in the second of the creation":      {`{}`, early, ownership.Applier},
+		"later":                              {`{}`, late, ownership.OtherWriter},
+		"an object whose template says more": {`{"template":{}}`, early, ownership.OtherWriter},
+		"an object whose selector says more": {`{"selector":{}}`, early, ownership.OtherWriter},
 	} {
 		text := deploymentOf("", "", entry("kubectl-client-side-apply", "Update", early, ownsImage, ""), entry("x", "Apply", c.at, ownsReplicas, ""))
 		text = strings.Replace(text, `"spec":{}`, `"spec":`+c.spec, 1)
-		if c.at != "" {
-			text = strings.Replace(text, `"name":"web"`, `"name":"web","creationTimestamp":"`+early+`"`, 1)
-		}
+		text = strings.Replace(text, `"name":"web"`, `"name":"web","creationTimestamp":"`+early+`"`, 1)
 		if got := sentBy(t, "x", text, text); got != c.want {
 			t.Errorf("%s: writer: want %d, got %d", sentence, c.want, got)
 		}
@@ -208,8 +206,9 @@ func TestWhoManagesMostOfTheManifestHasAppliedIt(t *testing.T) {
 		"two, of which live has one":             {`"f:a":{},"f:b":{}`, "", `{"a":1,"b":7}`, ownership.OtherWriter},
 		"one, and a list":                        {`"f:a":{},"f:list":{}`, "", `{"a":1,"list":[1,2,3,4]}`, ownership.OtherWriter},
 		"one, and fields of others":              {`"f:a":{},"f:x":{},"f:y":{}`, "", `{"a":1,"x":1,"y":1}`, ownership.OtherWriter},
-		"two of three, in an entry of /scale":    {`"f:a":{},"f:b":{}`, "scale", `{"a":1,"b":2}`, ownership.OtherWriter},
-		"two of three, of a controller's object": {`"f:a":{},"f:b":{}`, "", `{"a":1,"b":2,"owned":true}`, ownership.OtherWriter},
+		"two of three, in an entry of /scale":    {`"f:a":{},"f:c":{"f:d":{}}`, "scale", `{"a":1,"c":{"d":3}}`, ownership.OtherWriter},
+		"two of three, of a controller's object": {`"f:a":{},"f:c":{"f:d":{}}`, "", `{"a":1,"c":{"d":3},"owned":true}`, ownership.OtherWriter},
+		"two of three, which a rule assigns":     {`"f:a":{},"f:b":{}`, "", `{"a":1,"b":2}`, ownership.OtherWriter},
 	} {
 		owner := ""
 		if strings.Contains(c.spec, "owned") {

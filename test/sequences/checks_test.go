@@ -110,7 +110,7 @@ func (o *observation) same(report func(check, at, format string, args ...any)) {
 	for _, p := range d.entries {
 		// If the write changes last-applied only in kept fields, it changes nothing.
 		unchanged := strings.HasPrefix(annotation, strings.TrimSpace(p[strings.IndexByte(p, ' '):])) && len(d.base) > 0 && o.opted.base == o.before.base
-		if entry, path, _ := strings.Cut(p, " ."); !related(named, "."+path) && !unchanged && !o.isHidden("."+path, fields[0]) {
+		if entry, path, _ := strings.Cut(p, " ."); !related(named, "."+path) && !unchanged && !o.isHidden("."+path, fields[0], fields[1]) {
 			report(checkEntries, "."+path, "%s .%s: %s", entry, path, o.managedIn(entry, "."+path))
 		}
 	}
@@ -158,8 +158,8 @@ func (o *observation) keeps(p string) bool {
 
 // isHidden reports whether no read of the object returns a field that is stored, so that a twin cannot be made with it
 // (defaultOnReadInternalTrafficPolicy in k8s.io/kubernetes/pkg/registry/core/service/storage).
-func (o *observation) isHidden(p string, fields ledger.Values) bool {
-	return o.kind.Kind == "Service" && p == ".spec.internalTrafficPolicy" && fields[".spec.type"] == "ExternalName"
+func (o *observation) isHidden(p string, is, was ledger.Values) bool {
+	return o.kind.Kind == "Service" && p == ".spec.internalTrafficPolicy" && (is[".spec.type"] == "ExternalName" || was[".spec.type"] == "ExternalName")
 }
 
 // isRemoved reports whether the write has removed the value of a field. The API server itself sets some fields of Services again, and
