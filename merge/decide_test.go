@@ -100,7 +100,7 @@ func TestAnEditIsPromisedOnlyIfItIsRecorded(t *testing.T) {
 func TestFactsAboutReplicas(t *testing.T) {
 	const hpa = "HorizontalPodAutoscaler/web"
 	starts := func(facts merge.Change) merge.Change { facts.Starts = true; return facts }
-	none := merge.Change{Starts: true, Reason: "no change"}
+	none := merge.Change{Reason: "none"} // stands for no change at all
 	toOne := merge.Change{ToOne: true, Unrecorded: true}
 	for sentence, c := range map[string]struct {
 		by      string

@@ -61,8 +61,8 @@ func (m Managers) isController(manager string) bool {
 //   - server-side apply by kubectl, and by any other manager unless it only sets fields of controllers on an object that others have
 //     declared (onlyControls)
 //   - an update by a manager that manages the annotation with the last-applied configuration or the Helm release, or most of what
-//     the former declares and more than fields of controllers, and that is not listed as imperative: kubectl edit can also change
-//     the annotation
+//     the former declares and more than the scale field and fields of rules, and that is not listed as imperative: kubectl edit can
+//     also change the annotation
 //
 // Entries of autoscalers and controllers never do.
 func (m Managers) IsApplier(e Entry) bool {
@@ -78,7 +78,8 @@ func (m Managers) readApplier(e Entry) bool {
 	case e.Operation == managedfields.OperationApply:
 		return e.Manager == kubectl || !m.onlyControls(e)
 	default:
-		return !matches(m.Imperative, e.Manager) && (m.recordsManifest(e) || m.appliesLastApplied(e) && !m.isCovered(e, func(*Rule) bool { return true }))
+		ofAnyRule := func(*Rule) bool { return true }
+		return !matches(m.Imperative, e.Manager) && (m.recordsManifest(e) || m.appliesLastApplied(e) && !m.isCovered(e, ofAnyRule))
 	}
 }
 
@@ -161,13 +162,13 @@ func (m Managers) isControlled(e Entry) bool {
 	return once(m.known().controlled, e.Fields, func() bool { return m.isCovered(e, (*Rule).isOpen) })
 }
 
-// isCovered reports whether an entry contains nothing but the scale field and fields of some rules.
-func (m Managers) isCovered(e Entry, by func(*Rule) bool) bool {
+// isCovered reports whether an entry contains nothing but the scale field and fields of the rules that are counted.
+func (m Managers) isCovered(e Entry, counts func(*Rule) bool) bool {
 	if size := len(e.Fields.Text()); size == 0 || size > maxControlled {
 		return false
 	}
 	identifies := ruleMatcher{Accepts: func(end ruleEnd) bool {
-		return end.Of == nil || by(end.Of) && !end.Broad
+		return end.Of == nil || counts(end.Of) && !end.Broad
 	}}
 	scale := &ruleTree{}
 	if m.Scale != nil {
