@@ -13,6 +13,7 @@ import (
 func TestManifestsOfHelm(t *testing.T) {
 	had := entry("helm", "Update", early, ownsReplicas, "")
 	kubectls := entry("kubectl-client-side-apply", "Update", early, ownsLastApplied, "")
+	replaced := entry("kubectl-replace", "Update", early, ownsLastApplied, "") // with --save-config
 	for sentence, c := range map[string]struct {
 		lastApplied, replicas string // of the incoming object; live has 7
 		was                   []string
@@ -24,12 +25,13 @@ func TestManifestsOfHelm(t *testing.T) {
 		"a field that it comes to manage, restored since":   {"", "7", nil, ownership.Sets},
 		"a field it changes, which kubectl applied before":  {`{"spec":{"replicas":3}}`, "5", []string{kubectls}, ownership.Sets},
 		"a field it leaves, which kubectl applied before":   {`{"spec":{"replicas":3}}`, "7", []string{kubectls, had}, ownership.Lacks},
+		"a field it leaves, which kubectl replace has set":  {`{"spec":{"replicas":3}}`, "7", []string{replaced, had}, ownership.Lacks},
 		"a field it leaves, which an invalid manifest sets": {`{"spec":`, "7", []string{kubectls, had}, ownership.Lacks},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			was := object(t, liveWith(`,"spec":{"replicas":7}`, c.lastApplied, c.was...))
 			spec := strings.Replace(`,"spec":{"replicas":`+c.replicas+`}`, `"replicas":}`, "}", 1)
-			w := read(t, managers, "helm", was, object(t, liveWith(spec, c.lastApplied, entry("helm", "Update", late, ownsReplicas, ""))))
+			w := read(t, managers, "helm", was, object(t, liveWith(spec, c.lastApplied, entry("helm", "Update", late, ownsRelease, ""))))
 			want := ownership.Declared{Manifest: c.want, Base: ownership.Lacks}
 			if diff := cmp.Diff(want, w.Declared(replicas)); diff != "" || w.Manifests.Unread != nil {
 				t.Errorf("declared, with the error %v (-want +got):\n%s", w.Manifests.Unread, diff)
