@@ -4,9 +4,6 @@ import (
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-
-	"github.com/ownership-handoff/handoff/internal/fieldpattern"
-	"github.com/ownership-handoff/handoff/internal/managedfields"
 )
 
 // Managers lists field managers by kind. The lists contain names or path.Match patterns, such as "kubectl-*". A manager that
@@ -56,36 +53,6 @@ func (m Managers) isController(manager string) bool {
 	return m.IsAutoscaler(manager) || slices.ContainsFunc(m.rules.rules, func(r *Rule) bool { return !r.isOpen() && matches(r.Writers, manager) })
 }
 
-// IsApplier reports whether the entry records an applied manifest. It does if its manager is listed as an applier, and also in
-// these cases, by what the manager writes:
-//   - server-side apply by kubectl, and by any other manager unless it only sets fields of controllers on an object that others have
-//     declared (onlyControls)
-//   - an update by a manager that manages the annotation with the last-applied configuration or the Helm release, or most of what
-//     the former declares and more than the scale field and fields of rules, and that is not listed as imperative: kubectl edit can
-//     also change the annotation
-//
-// Entries of autoscalers and controllers never do.
-func (m Managers) IsApplier(e Entry) bool {
-	return once(m.known().applier, e.Fields, func() bool { return m.readApplier(e) })
-}
-
-func (m Managers) readApplier(e Entry) bool {
-	switch {
-	case m.isController(e.Manager):
-		return false
-	case matches(m.Appliers, e.Manager):
-		return true
-	case e.Operation == managedfields.OperationApply:
-		return e.Manager == kubectl || !m.onlyControls(e)
-	default:
-		ofAnyRule := func(*Rule) bool { return true }
-		return !matches(m.Imperative, e.Manager) && (m.recordsManifest(e) || m.appliesLastApplied(e) && !m.isCovered(e, ofAnyRule))
-	}
-}
-
-// kubectl is the field manager of kubectl apply --server-side. kubectl scale has the same name, with another operation.
-const kubectl = "kubectl"
-
 // IsImperative reports whether the entry records imperative commands.
 func (m Managers) IsImperative(e Entry) bool {
 	return !m.isController(e.Manager) && !m.IsApplier(e) && matches(m.Imperative, e.Manager)
@@ -117,78 +84,6 @@ func (m Managers) RulesInside(atomic fieldpath.Path, entries []Entry) (inside []
 		}
 	}
 	return inside
-}
-
-// known returns the evidence, a new one without WithRules.
-func (m Managers) known() *evidence {
-	if m.evidence == nil {
-		return newEvidence(nil)
-	}
-	return m.evidence
-}
-
-// recordsManifest reports whether an entry of an update contains an annotation by which a tool records the manifest that it has
-// applied to this object. A controller can also write these annotations, if it copies all annotations of its own object to
-// those that it creates. They do not count: the last-applied configuration of another object, and the Helm release of an object
-// that a controller created.
-func (m Managers) recordsManifest(e Entry) bool {
-	if e.Subresource != "" {
-		return false
-	}
-	of := m.known().of(e)
-	return e.Contains(LastAppliedPath()) && (of == nil || of.object.hasOwnLastApplied()) ||
-		e.Contains(HelmReleasePath()) && (of == nil || !of.hasController())
-}
-
-// maxControlled is the maximum length of a field set of nothing but fields of controllers. Longer sets are not looked at, so that
-// the time for each entry is bounded.
-const maxControlled = 64 << 10
-
-// onlyControls reports whether a server-side apply sets the scale field or fields that rules assign to controllers, and nothing
-// else, on an object that another manager has declared. That is how an operator scales a workload, and not a manifest. An entry
-// with the time of the object's creation has created it.
-func (m Managers) onlyControls(e Entry) bool {
-	of := m.known().of(e)
-	if of == nil || !m.isControlled(e) || of.isCreatedBy(e) {
-		return false
-	}
-	return slices.ContainsFunc(of.entries(), func(other Entry) bool {
-		return other.Manager != e.Manager && other.Subresource == "" && declares(other) && !m.isControlled(other)
-	})
-}
-
-// isControlled reports whether an entry contains nothing but the scale field and fields that rules assign to controllers.
-func (m Managers) isControlled(e Entry) bool {
-	return once(m.known().controlled, e.Fields, func() bool { return m.isCovered(e, (*Rule).isOpen) })
-}
-
-// isCovered reports whether an entry contains nothing but the scale field and fields of the rules that are counted.
-func (m Managers) isCovered(e Entry, counts func(*Rule) bool) bool {
-	if size := len(e.Fields.Text()); size == 0 || size > maxControlled {
-		return false
-	}
-	identifies := ruleMatcher{Accepts: func(end ruleEnd) bool {
-		return end.Of == nil || counts(end.Of) && !end.Broad
-	}}
-	scale := &ruleTree{}
-	if m.Scale != nil {
-		if path := m.Scale(e.APIVersion); path != nil {
-			scale.Add(nil, fieldpattern.PatternOf(path))
-		}
-	}
-	return coverAll(identifies, append(slices.Clip(m.rules.start), scale), e.Fields)
-}
-
-// appliesLastApplied reports whether an update's entry contains most of the values that the last-applied configuration declares and
-// that the object has, as that of a manager whose manifest another one has applied since. Lists do not count: the object has more in
-// them. A controller that created the object is not one that applies its manifest.
-func (m Managers) appliesLastApplied(e Entry) bool {
-	of := m.known().of(e)
-	if of == nil || e.Subresource != "" || of.hasController() {
-		return false
-	}
-	manifest, values := of.declared()
-	return 2*managedValues(nil, e.Fields, manifest, of.object.root) > values
 }
 
 // ObjectContext has the facts about the owners of an object's fields that the live object does not record.

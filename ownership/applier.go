@@ -8,9 +8,41 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/apitypes"
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 )
+
+// IsApplier reports whether the entry records an applied manifest. It does if its manager is listed as an applier, and also in
+// these cases, by what the manager writes:
+//   - server-side apply by kubectl, and by any other manager unless it only sets fields of controllers on an object that others have
+//     declared (onlyControls)
+//   - an update by a manager that manages the annotation with the last-applied configuration or the Helm release, or most of what
+//     the former declares and more than the scale field and fields of rules, and that is not listed as imperative: kubectl edit can
+//     also change the annotation
+//
+// Entries of autoscalers and controllers never do.
+func (m Managers) IsApplier(e Entry) bool {
+	return once(m.known().applier, e.Fields, func() bool { return m.readApplier(e) })
+}
+
+func (m Managers) readApplier(e Entry) bool {
+	switch {
+	case m.isController(e.Manager):
+		return false
+	case matches(m.Appliers, e.Manager):
+		return true
+	case e.Operation == managedfields.OperationApply:
+		return e.Manager == kubectl || !m.onlyControls(e)
+	default:
+		ofAnyRule := func(*Rule) bool { return true }
+		return !matches(m.Imperative, e.Manager) && (m.recordsManifest(e) || m.appliesLastApplied(e) && !m.isCovered(e, ofAnyRule))
+	}
+}
+
+// kubectl is the field manager of kubectl apply --server-side. kubectl scale has the same name, with another operation.
+const kubectl = "kubectl"
 
 // HelmReleaseAnnotation names the release that an object belongs to. Helm, and every program that uses its library, sets it on
 // each object of a release (setMetadataVisitor in helm.sh/helm/v3/pkg/action).
@@ -19,6 +51,68 @@ const HelmReleaseAnnotation = "meta.helm.sh/release-name"
 // HelmReleasePath returns the path of HelmReleaseAnnotation.
 func HelmReleasePath() fieldpath.Path {
 	return fieldpath.MakePathOrDie("metadata", "annotations", HelmReleaseAnnotation)
+}
+
+// recordsManifest reports whether an entry of an update contains an annotation by which a tool records the manifest that it has
+// applied to this object. A controller can also write these annotations, if it copies all annotations of its own object to
+// those that it creates. They do not count: the last-applied configuration of another object, and the Helm release of an object
+// that a controller created.
+func (m Managers) recordsManifest(e Entry) bool {
+	if e.Subresource != "" {
+		return false
+	}
+	of := m.known().of(e)
+	return e.Contains(LastAppliedPath()) && (of == nil || of.object.hasOwnLastApplied()) ||
+		e.Contains(HelmReleasePath()) && (of == nil || !of.hasController())
+}
+
+// maxControlled is the maximum length of a field set of nothing but fields of controllers. Longer sets are not looked at, so that
+// the time for each entry is bounded.
+const maxControlled = 64 << 10
+
+// onlyControls reports whether a server-side apply sets the scale field or fields that rules assign to controllers, and nothing
+// else, on an object that another manager has declared. That is how an operator scales a workload, and not a manifest. An entry
+// with the time of the object's creation has created it.
+func (m Managers) onlyControls(e Entry) bool {
+	of := m.known().of(e)
+	if of == nil || !m.isControlled(e) || of.isCreatedBy(e) {
+		return false
+	}
+	return slices.ContainsFunc(of.entries(), func(other Entry) bool {
+		return other.Manager != e.Manager && other.Subresource == "" && declares(other) && !m.isControlled(other)
+	})
+}
+
+// declares reports whether an entry contains fields other than metadata and status.
+func declares(e Entry) bool {
+	for part := range e.Fields.Parts() {
+		if !slices.Contains([]string{"f:metadata", "f:status", "."}, part.Name()) {
+			return true
+		}
+	}
+	return false
+}
+
+// isControlled reports whether an entry contains nothing but the scale field and fields that rules assign to controllers.
+func (m Managers) isControlled(e Entry) bool {
+	return once(m.known().controlled, e.Fields, func() bool { return m.isCovered(e, (*Rule).isOpen) })
+}
+
+// isCovered reports whether an entry contains nothing but the scale field and fields of the rules that are counted.
+func (m Managers) isCovered(e Entry, counts func(*Rule) bool) bool {
+	if size := len(e.Fields.Text()); size == 0 || size > maxControlled {
+		return false
+	}
+	identifies := ruleMatcher{Accepts: func(end ruleEnd) bool {
+		return end.Of == nil || counts(end.Of) && !end.Broad
+	}}
+	scale := &ruleTree{}
+	if m.Scale != nil {
+		if path := m.Scale(e.APIVersion); path != nil {
+			scale.Add(nil, fieldpattern.PatternOf(path))
+		}
+	}
+	return coverAll(identifies, append(slices.Clip(m.rules.start), scale), e.Fields)
 }
 
 // coverAll reports whether a field set has fields, and patterns cover all of them. patterns are where the path to the set leads to.
@@ -36,14 +130,16 @@ func coverAll(m ruleMatcher, patterns []*ruleTree, set *jsontree.Node) (covered 
 	return covered
 }
 
-// declares reports whether an entry contains fields other than metadata and status.
-func declares(e Entry) bool {
-	for part := range e.Fields.Parts() {
-		if !slices.Contains([]string{"f:metadata", "f:status", "."}, part.Name()) {
-			return true
-		}
+// appliesLastApplied reports whether an update's entry contains most of the values that the last-applied configuration declares and
+// that the object has, as that of a manager whose manifest another one has applied since. Lists do not count: the object has more in
+// them. A controller that created the object is not one that applies its manifest.
+func (m Managers) appliesLastApplied(e Entry) bool {
+	of := m.known().of(e)
+	if of == nil || e.Subresource != "" || of.hasController() {
+		return false
 	}
-	return false
+	manifest, values := of.declared()
+	return 2*managedValues(nil, e.Fields, manifest, of.object.root) > values
 }
 
 // managedValues returns how many values outside of lists a field set contains that a manifest declares and that the object has.
@@ -82,6 +178,14 @@ func valuesIn(path fieldpath.Path, manifest *jsontree.Node) (values int) {
 // isValue reports whether a manifest declares a scalar at a path that does not identify the object.
 func isValue(path fieldpath.Path, declared *jsontree.Node) bool {
 	return !declared.IsObject() && !declared.IsNull() && declared.Kind() != '[' && !apitypes.IsIdentity(path)
+}
+
+// known returns the evidence, a new one without WithRules.
+func (m Managers) known() *evidence {
+	if m.evidence == nil {
+		return newEvidence(nil)
+	}
+	return m.evidence
 }
 
 // evidence is what the entries of an object show, in live and incoming. It is read when it is first needed, and once: owners are determined
