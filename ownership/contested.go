@@ -2,6 +2,7 @@ package ownership
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
@@ -14,7 +15,7 @@ func (w Write) Search() (*Search, error) {
 	s := &Search{
 		write: w, applied: w.appliedValues(), tree: &fieldtree.Tree{}, atomic: map[*fieldtree.Node]mark{},
 		inside: map[*fieldtree.Node]*insideField{}, aliases: map[*fieldtree.Node]*fieldtree.Node{}, elsewhere: map[*Rule]Entry{},
-		losers: map[*fieldtree.Node]string{},
+		written: map[*fieldtree.Node][]writtenField{}, losers: map[*fieldtree.Node]string{},
 	}
 	for _, add := range []func() error{s.addRuled, s.addUnits, s.addRecorded, s.addLost} {
 		if err := add(); err != nil {
@@ -99,17 +100,13 @@ func (s *Search) field(n *fieldtree.Node) (c ContestedField, ok bool) {
 	return c, ok
 }
 
-// unitOwner returns the manager that has written a unit; ok is false if live has the value that the base sets.
+// unitOwner returns the manager that has written a value in a unit; ok is false if there is none, or if live has the value that the base sets.
 func (s *Search) unitOwner(n *fieldtree.Node) (owner FieldOwner, ok bool) {
-	if s.isBase(n) {
+	i := slices.IndexFunc(s.written[n], func(w writtenField) bool { return !s.is(w.field, parentMark) })
+	if i < 0 || s.isBase(n) {
 		return owner, false
 	}
-	for _, e := range s.entriesOf(n) {
-		if e.Subresource == "" && !s.isClientSide(e) {
-			return FieldOwner{Kind: Imperative, By: e.Manager}, true
-		}
-	}
-	return owner, false
+	return FieldOwner{Kind: Imperative, By: s.written[n][i].manager}, true
 }
 
 // declaredUnit returns how the manifests declare a unit: an empty object sets nothing.

@@ -66,6 +66,47 @@ func TestAUnitGoesWithItsParent(t *testing.T) {
 	}
 }
 
+// TestAUnitIsThatOfWhoWroteAValueInIt has a manifest that drops resources, of which it has set the CPU.
+func TestAUnitIsThatOfWhoWroteAValueInIt(t *testing.T) {
+	sets := func(manager, inResources string) string {
+		in := `{"f:spec":{"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"a\"}":{"f:resources":` + inResources + `}}}}}}`
+		return entry(manager, "Update", early, in, "")
+	}
+	of := func(resources string) string {
+		return `"spec":{"template":{"spec":{"containers":[{"name":"a"` + resources + `}]}}}`
+	}
+	applied := sets("kubectl-client-side-apply", `{"f:limits":{"f:cpu":{}}}`)
+	edited := sets("kubectl-edit", `{"f:limits":{"f:memory":{}}}`)
+	for sentence, c := range map[string]struct {
+		limits  string
+		entries []string
+		want    string // the manager
+	}{
+		"of nobody, if another manager has only made it":          {`{"cpu":"1","memory":"2"}`, []string{sets("kubectl-create", `{}`), applied}, ""},
+		"of nobody, if another manager has only made a map in it": {`{"cpu":"1","memory":"2"}`, []string{sets("kubectl-create", `{".":{},"f:limits":{}}`), applied}, ""},
+		"of who has set a value, and not of who made the map":     {`{"cpu":"1","memory":"2"}`, []string{sets("kubectl-create", `{".":{},"f:limits":{}}`), applied, edited}, "kubectl-edit"},
+		"of who has emptied a map":                                {`{}`, []string{sets("kubectl-edit", `{"f:limits":{}}`)}, "kubectl-edit"},
+		"of who has set all of it, as one value":                  {`{"cpu":"2"}`, []string{sets("kubectl-edit", `{}`)}, "kubectl-edit"},
+	} {
+		base := "{" + of(`,"resources":{"limits":{"cpu":"1"}}`) + "}"
+		was := object(t, liveWith(","+of(`,"resources":{"limits":`+c.limits+`}`), base, c.entries...))
+		is := object(t, liveWith(","+of(""), "{"+of("")+"}", entry("kubectl-client-side-apply", "Update", late, ownsLastApplied, "")))
+		w := read(t, managers, "kubectl-client-side-apply", was, is)
+		w.Kind = appsv1.SchemeGroupVersion.WithKind("Deployment")
+		s, got := search(t, w), ""
+		for field := range s.Contested() {
+			got += field.Owner.By
+		}
+		if got != c.want {
+			t.Errorf("%s: want the manager %q, got %q", sentence, c.want, got)
+		}
+		isDecided := func(fieldpath.Path) bool { return c.want != "" }
+		for _, f := range s.Removed(isDecided) {
+			t.Errorf("%s: removed: %+v", sentence, f)
+		}
+	}
+}
+
 // TestAFieldGoesWithADroppedParent has a controller's field that the write sets to the API server's default, and what the manifest drops.
 func TestAFieldGoesWithADroppedParent(t *testing.T) {
 	rule := ownership.Rule{Fields: fieldpattern.MustParse(".spec.pool.size"), Writers: []string{"resizer"}}

@@ -47,7 +47,7 @@ func (s *Search) Removed(isDecided func(fieldpath.Path) bool) (fields []Conteste
 	}
 	for _, n := range s.tree.Nodes() {
 		manager, isLost := s.losers[n]
-		if !isLost || s.isBase(n) || s.valueIn(s.inBase, n) == nil && creators[manager] {
+		if !isLost || s.is(n, parentMark) || s.isBase(n) || s.valueIn(s.inBase, n) == nil && creators[manager] {
 			continue
 		}
 		if n = s.goneElement(n); seen[n] || n.IsKey() {

@@ -30,6 +30,8 @@ type Search struct {
 	aliases map[*fieldtree.Node]*fieldtree.Node
 	// elsewhere are the first writers of rules that have an entry in another API version.
 	elsewhere map[*Rule]Entry
+	// written are the fields in a unit that managers other than client-side appliers have written.
+	written map[*fieldtree.Node][]writtenField
 	// losers are the first managers that lose a field in the write.
 	losers map[*fieldtree.Node]string
 
@@ -54,6 +56,13 @@ type insideField struct {
 	rules  []*Rule // that name it, in their order
 	// unmatched reports that it is a list in live with elements that have no unique names, and that rules name something in them.
 	unmatched bool
+}
+
+// writtenField is a field that a manager's entry contains. If other entries contain fields under it, the manager has only made the map
+// that they are in (parentMark).
+type writtenField struct {
+	field   *fieldtree.Node
+	manager string
 }
 
 // mark adds marks to a field, if it is not nil: its path can be too long.
@@ -131,10 +140,12 @@ func (s *Search) addUnits() error {
 			if !isUnit || s.assigns(path, e) {
 				return
 			}
-			for n.Depth() > len(unit) {
-				n = n.Parent()
+			of := n
+			for of.Depth() > len(unit) {
+				of = of.Parent()
 			}
-			s.mark(n, contestedMark|unitMark)
+			s.mark(of, contestedMark|unitMark)
+			s.written[of] = append(s.written[of], writtenField{n, e.Manager})
 		}
 		if err := unreadable(e, fieldtree.AddMatching(s.tree, e.Fields, patterns.Start, patterns.Step, addUnit, nil)); err != nil {
 			return err
@@ -176,9 +187,9 @@ func (s *Search) readManagers() {
 		s.tree.Managed(e.Fields, func(n *fieldtree.Node, subset *jsontree.Node) {
 			if s.is(n, contestedMark|recordedMark) || s.atomic[n] != 0 {
 				s.managers[n.ID] = append(s.managers[n.ID], i)
-				if !fieldtree.IsLeaf(subset) {
-					s.mark(n, parentMark)
-				}
+			}
+			if !fieldtree.IsLeaf(subset) {
+				s.mark(n, parentMark)
 			}
 		})
 	}
