@@ -134,7 +134,10 @@ func (s *Search) ruledOwner(n *fieldtree.Node, c ContestedField, rules []*Rule) 
 			return FieldOwner{Kind: Controller, By: e.Manager, Rule: rule.Name}
 		}
 	}
-	f := managedField{path: c.Path, entries: s.entriesOf(n), without: c.Declared.ownerWithoutEntry(), rules: rules}
+	f := managedField{path: c.Path, without: c.Declared.ownerWithoutEntry(), rules: rules}
+	for _, at := range s.managers[n.ID] {
+		f.entries = append(f.entries, s.write.LiveEntries[at])
+	}
 	f.isApplied, f.isUnapplied = s.applied.status(c.Path, c.Live, isBase)
 	if !f.isApplied && c.Declared.Manifest == Lacks && s.write.Sender.ServerSide() {
 		f.isUnapplied = true // there is no base with values: it can be a value whose entry was renamed to that of the applier

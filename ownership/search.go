@@ -198,15 +198,6 @@ func (s *Search) readManagers() {
 	}
 }
 
-// entriesOf returns the live entries that contain a field.
-func (s *Search) entriesOf(n *fieldtree.Node) []Entry {
-	entries := make([]Entry, len(s.managers[n.ID]))
-	for i, at := range s.managers[n.ID] {
-		entries[i] = s.write.LiveEntries[at]
-	}
-	return entries
-}
-
 // isKey reports whether a managed field identifies a list element, and so is not a value to keep.
 func (s *Search) isKey(n *fieldtree.Node) bool {
 	return n.Element.Key != nil && s.inside[n] == nil || n.IsKey()
