@@ -81,39 +81,11 @@ func TestManifestsAndScriptsUseTheProjectsTerms(t *testing.T) {
 	}
 }
 
-// TestHelpUsesTheProjectsTerms checks the strings of the packages that print help: flags, commands, errors.
-func TestHelpUsesTheProjectsTerms(t *testing.T) {
-	list := words(t)
-	for _, pattern := range []string{"cmd/*/*.go", "plugin/cli/*.go"} {
-		for _, file := range glob(t, pattern) {
-			if strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			files := token.NewFileSet()
-			parsed, err := parser.ParseFile(files, file, nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ast.Inspect(parsed, func(n ast.Node) bool {
-				if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
-					for _, finding := range findings(list, literal.Value, files.Position(literal.Pos()).Line) {
-						t.Errorf("%s:%s", file, finding)
-					}
-				}
-				return true
-			})
-		}
-	}
-}
-
-// TestGoFilesUseTheProjectsTerms checks comments, and the identifiers that are declared.
+// TestGoFilesUseTheProjectsTerms checks comments, the identifiers that are declared and, in the packages that print help, strings.
 func TestGoFilesUseTheProjectsTerms(t *testing.T) {
-	var list []word
-	for _, w := range words(t) {
-		if w.scope != "docs" {
-			list = append(list, w)
-		}
-	}
+	all := words(t)
+	list := slices.DeleteFunc(slices.Clone(all), func(w word) bool { return w.scope == "docs" })
+	printsHelp := regexp.MustCompile(`/(cmd/[^/]+|plugin/cli)/[^/]+\.go$`)
 	files := golden.Files(t, root, ".go")
 	if len(files) < 400 {
 		t.Fatalf("only %d Go files were found", len(files))
@@ -122,14 +94,18 @@ func TestGoFilesUseTheProjectsTerms(t *testing.T) {
 		if strings.Contains(filepath.ToSlash(file), "internal/words/") {
 			continue // which quotes them
 		}
-		for _, finding := range inGo(t, list, file, golden.Read(t, file)) {
+		var help []word
+		if printsHelp.MatchString(filepath.ToSlash(file)) && !strings.HasSuffix(file, "_test.go") {
+			help = all
+		}
+		for _, finding := range inGo(t, list, help, file, golden.Read(t, file)) {
 			t.Errorf("%s:%s", file, finding)
 		}
 	}
 }
 
-// inGo returns the findings in the comments and the declared identifiers of a Go file.
-func inGo(t *testing.T, list []word, file, text string) (found []string) {
+// inGo returns the findings of a list in the comments and the declared identifiers of a Go file, and those of another in its strings.
+func inGo(t *testing.T, list, inStrings []word, file, text string) (found []string) {
 	t.Helper()
 	positions := token.NewFileSet()
 	parsed, err := parser.ParseFile(positions, file, text, parser.ParseComments)
@@ -148,6 +124,9 @@ func inGo(t *testing.T, list []word, file, text string) (found []string) {
 		found = append(found, findings(list, prose, positions.Position(comment.Pos()).Line)...)
 	}
 	ast.Inspect(parsed, func(n ast.Node) bool {
+		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+			found = append(found, findings(inStrings, literal.Value, positions.Position(literal.Pos()).Line)...)
+		}
 		for _, name := range declaredBy(n) {
 			if !mayContain(name.Name) {
 				continue
@@ -196,8 +175,9 @@ func wordsOf(identifier string) string {
 
 func TestWordsAreFoundInGoFiles(t *testing.T) {
 	text := "package p\n\n// It is \"told\", and told.\nfunc tellsAll() {\n\tisTold := 1\n\t_ = isTold\n}\n"
-	want := []string{`3: write "reported" instead of "told"`, `4: write "reports, shows" instead of "tells"`, `5: write "reported" instead of "told"`}
-	if diff := cmp.Diff(want, inGo(t, words(t), "p.go", text)); diff != "" {
+	text += "const help = `tells`\n"
+	want := []string{`3: write "reported" instead of "told"`, `4: write "reports, shows" instead of "tells"`, `5: write "reported" instead of "told"`, `8: write "reports, shows" instead of "tells"`}
+	if diff := cmp.Diff(want, inGo(t, words(t), words(t), "p.go", text)); diff != "" {
 		t.Errorf("findings (-want +got):\n%s", diff)
 	}
 }
