@@ -42,10 +42,11 @@ func (w Write) ReadManifests() (found Manifests) {
 	}
 	own := isNew || w.Sender.Entry.Contains(LastAppliedPath())
 	isOthers := func(e Entry) bool { return w.Managers.IsApplier(e) && !e.Same(w.Sender.Entry) }
+	isHelms := func(e Entry) bool { return e.Manager == w.Sender.Entry.Manager && e.Contains(HelmReleasePath()) }
 	switch {
 	case manifest == nil && err == nil:
 		return found
-	case !own && (err != nil || w.Sender.Entry.Contains(HelmReleasePath()) || slices.ContainsFunc(managedfields.For(w.LiveEntries, LastAppliedPath()), isOthers)):
+	case !own && (err != nil || slices.ContainsFunc(w.IncomingEntries, isHelms) || slices.ContainsFunc(managedfields.For(w.LiveEntries, LastAppliedPath()), isOthers)):
 		return found // it is another applier's, which may be invalid, or the object's before Helm adopted it
 	case err != nil:
 		found.Unread = err

@@ -29,9 +29,10 @@ func TestManifestsOfHelm(t *testing.T) {
 		"a field it leaves, which an invalid manifest sets": {`{"spec":`, "7", []string{kubectls, had}, ownership.Lacks},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			was := object(t, liveWith(`,"spec":{"replicas":7}`, c.lastApplied, c.was...))
+			older := strings.Replace(entry("helm", "Update", early, ownsRelease, ""), "apps/v1", "apps/v1beta1", 1)
+			was := object(t, liveWith(`,"spec":{"replicas":7}`, c.lastApplied, append(c.was, older)...))
 			spec := strings.Replace(`,"spec":{"replicas":`+c.replicas+`}`, `"replicas":}`, "}", 1)
-			w := read(t, managers, "helm", was, object(t, liveWith(spec, c.lastApplied, entry("helm", "Update", late, ownsRelease, ""))))
+			w := read(t, managers, "helm", was, object(t, liveWith(spec, c.lastApplied, older, entry("helm", "Update", late, ownsReplicas, ""))))
 			want := ownership.Declared{Manifest: c.want, Base: ownership.Lacks}
 			if diff := cmp.Diff(want, w.Declared(replicas)); diff != "" || w.Manifests.Unread != nil {
 				t.Errorf("declared, with the error %v (-want +got):\n%s", w.Manifests.Unread, diff)

@@ -223,6 +223,7 @@ func (o Object) After(w Write) (Object, Outcomes, error) {
 		case isStart:
 			next.values[path] = value
 		default:
+			maps.DeleteFunc(next.values, func(p string, _ any) bool { return p != path && slices.Contains(parents(p), path) }) // of an empty map
 			next.values[path] = o.values[path]
 			next.managers[path] = slices.DeleteFunc(slices.Clone(o.managers[path]), func(e Entry) bool {
 				_, sets := w.Sets[path]
