@@ -95,7 +95,7 @@ func TestAUnitIsThatOfWhoWroteAValueInIt(t *testing.T) {
 		w.Kind = appsv1.SchemeGroupVersion.WithKind("Deployment")
 		s, got := search(t, w), ""
 		for field := range s.Contested() {
-			got += field.Owner.By
+			got = field.Owner.By
 		}
 		if got != c.want {
 			t.Errorf("%s: want the manager %q, got %q", sentence, c.want, got)
