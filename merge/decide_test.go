@@ -7,12 +7,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
+
+// decide decides on a write of a Deployment that an autoscaler targets.
+func decide(w ownership.Write, rules ownership.Rules) (merge.Outcome, error) {
+	w.Kind, w.Name = appsv1.SchemeGroupVersion.WithKind("Deployment"), "web"
+	return merge.Decider{Cluster: exampleCluster{}, Managers: managers, Rules: rules}.Decide(w)
+}
 
 // TestAWriteThatOnlyTakesOverEntriesIsNotModified has writes that change nothing but managedFields and the last-applied configuration,
 // which then sets the replicas that an autoscaler owns.
@@ -48,7 +55,10 @@ func TestAWriteThatOnlyTakesOverEntriesIsNotModified(t *testing.T) {
 			is := `{"image":"a","replicas":7}`
 			live := stored{lastApplied: manifestNone, spec: is, entries: append(c.live, hpaEntry())}
 			incoming := stored{lastApplied: manifest7, spec: is, entries: append(c.incoming, hpaEntry())}
-			outcome := decide(t, c.by, live, incoming, nil)
+			outcome, err := decide(writeOf(t, c.by, live, incoming), ownership.Rules{})
+			if err != nil {
+				t.Fatal(err)
+			}
 			if modified := len(outcome.Operations) > 0; modified != c.modified {
 				t.Errorf("want modified %t, got %s", c.modified, operationsOf(t, outcome.Operations))
 			}
@@ -56,21 +66,31 @@ func TestAWriteThatOnlyTakesOverEntriesIsNotModified(t *testing.T) {
 	}
 }
 
-// TestReplicasAreKeptIfOtherDecisionsPanic lets the decisions on other fields panic, by the first step that they count.
+// panicking is a selector that panics.
+type panicking struct{ labels.Selector }
+
+func (panicking) Matches(labels.Labels) bool { panic("out of order") }
+
+// TestReplicasAreKeptIfOtherDecisionsPanic lets the rules panic, or the decisions on other fields, by the first step that they count.
 func TestReplicasAreKeptIfOtherDecisionsPanic(t *testing.T) {
 	live := stored{lastApplied: manifestNone, spec: `{"image":"a","replicas":7}`, entries: []string{csaEntry(early, image), hpaEntry()}}
 	incoming := stored{lastApplied: manifest3, spec: `{"image":"a","replicas":3}`, entries: []string{csaEntry(late, image, count)}}
-	outcome := decide(t, csa, live, incoming, func(steps int) bool {
-		if steps > 0 {
-			panic("out of order")
+	for what, c := range map[string]struct {
+		rules ownership.Rules
+		meter ownership.Meter
+	}{
+		"the rules":        {ownership.NewRules(ownership.Rule{Selector: panicking{}}), nil},
+		"the other fields": {ownership.Rules{}, func(steps int) bool { return steps == 0 || panicking{}.Matches(nil) }},
+	} {
+		w := writeOf(t, csa, live, incoming)
+		w.Meter = c.meter
+		outcome, err := decide(w, c.rules)
+		if err != nil || !errors.Is(outcome.Skipped, merge.ErrPanic) {
+			t.Errorf("%s: %v: want them skipped because of a panic, got %v", what, err, outcome.Skipped)
 		}
-		return true
-	})
-	if !errors.Is(outcome.Skipped, merge.ErrPanic) {
-		t.Errorf("want the other fields skipped because of a panic, got %v", outcome.Skipped)
-	}
-	if len(outcome.Changes) != 1 || outcome.Changes[0].Decision.Row != 1 || len(outcome.Operations) == 0 {
-		t.Errorf("want the replicas kept, got %+v, %s", outcome.Changes, operationsOf(t, outcome.Operations))
+		if len(outcome.Changes) != 1 || outcome.Changes[0].Decision.Row != 1 || len(outcome.Operations) == 0 {
+			t.Errorf("%s: want the replicas kept, got %+v, %s", what, outcome.Changes, operationsOf(t, outcome.Operations))
+		}
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
-	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/merge"
@@ -83,19 +82,6 @@ func writeOf(t *testing.T, fieldManager string, live, incoming stored) ownership
 	w.Incoming, w.IncomingEntries = parsed(t, incoming.text())
 	w.Sender = w.SentBy()
 	return w
-}
-
-// decide decides on a write of a Deployment that an autoscaler targets.
-func decide(t *testing.T, fieldManager string, live, incoming stored, meter ownership.Meter) (out merge.Outcome) {
-	t.Helper()
-	w := ownership.Write{Kind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Name: "web", FieldManager: fieldManager, Meter: meter}
-	w.Live, _ = parsed(t, live.text())
-	w.Incoming, _ = parsed(t, incoming.text())
-	out, err := merge.Decider{Cluster: exampleCluster{}, Managers: managers}.Decide(w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
 
 // rewriteKeeping rewrites a write so that one field is kept.
