@@ -220,6 +220,7 @@ func TestWarningsOfRemovedFieldsAreTrueAndHelp(t *testing.T) {
 	}
 	label := func(pair string) step { return runs("label", "--overwrite", "deployment", "web", pair) }
 	plain := deployment("3", "app:1")
+	tuned := ruled(".spec.template.spec.containers[*].resources.limits.cpu", plain)
 	labeled, secret := applies(withMetadata("labels: {team: a}", plain)), "apiVersion: v1\nkind: Secret\nmetadata: {name: web}\n"
 	accounts := strings.Replace(secret, "Secret", "ConfigMap", 1) + "data: {serviceAccount: a"
 	play(t, map[string]scenario{
@@ -240,6 +241,12 @@ func TestWarningsOfRemovedFieldsAreTrueAndHelp(t *testing.T) {
 			applies(with("strategy: {type: RollingUpdate}", plain)),
 			patchedBy("kubectl-patch", `{"spec":{"strategy":{"rollingUpdate":{"maxSurge":5}}}}`),
 			applies(plain).warns("removed .spec.strategy.rollingUpdate.maxSurge=5, set by kubectl-patch; set it in the manifest to keep it"),
+		}},
+		"resources that kubectl create has left empty, and in which only the manifest and a controller have set values": {steps: []step{
+			writes(withoutResources(tuned), "create"), applies(tuned),
+			runs("patch", "deployment", "web", "--field-manager=my-operator", "-p",
+				`{"spec":{"template":{"spec":{"containers":[{"name":"app","resources":{"limits":{"cpu":"1"}}}]}}}}`),
+			applies(withoutResources(tuned)).value(".spec.template.spec.containers[0].resources", `{"limits":{"cpu":"1"}}`),
 		}},
 		"a key of a Secret that the manifest sets in stringData": {steps: []step{
 			applies(secret + "data: {pw: YQ==}\n"),
