@@ -90,7 +90,8 @@ func TestHelm3(t *testing.T) {
 			releases("upgrade", deployment("", "app:2")).replicas(1).prints(toOne), // it looks like a chart that sets 1
 		}},
 		"a chart that sets 1 replica, after kubectl replace has recorded a manifest without replicas": {steps: []step{
-			releases("install", deployment("3", "app:1")), writes(deployment("", "app:1"), "replace", "--save-config"),
+			releases("install", deployment("3", "app:1")),
+			did(func(n *namespace) { n.replace(deployment("", "app:1"), "--save-config") }),
 			patchedBy("kubectl-patch", `{"spec":{"replicas":5}}`), releases("upgrade", deployment("1", "app:2")).replicas(1),
 		}},
 		"a chart that drops a block in which a controller owns a field, with a rule on the field": droppedBlock(

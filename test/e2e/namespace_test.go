@@ -67,11 +67,11 @@ func (n *namespace) kubectl(args ...string) result {
 
 // replace runs kubectl replace, which must succeed. The command reads and then writes the object. Unlike apply, it fails if a
 // controller writes the status in between, and is then run again.
-func (n *namespace) replace(manifest string) result {
+func (n *namespace) replace(manifest string, args ...string) result {
 	n.Helper()
 	var r result
 	n.eventually("kubectl replace does not conflict", func() bool {
-		r = n.run(manifest, "replace", "-f", "-")
+		r = n.run(manifest, append([]string{"replace", "-f", "-"}, args...)...)
 		return r.Err == nil || !strings.Contains(r.Stderr, "(Conflict)")
 	})
 	return n.must(r)
