@@ -54,8 +54,8 @@ func (s Sender) ServerSide() bool { return s.Entry.Operation == managedfields.Op
 //   - others, such as Helm 3: not recorded; every field that the write changes, or that the applier comes to manage, counts as
 //     set by the manifest
 //
-// An annotation that the write does not change and that another applier manages does not count: an example is an object that
-// kubectl once applied and that Helm has adopted.
+// An annotation that the write does not change does not count if another applier manages it, or if the sender manages a Helm release:
+// Helm has adopted an object that kubectl once applied.
 type Manifests struct {
 	// Recorded reports whether the manifest is the incoming last-applied annotation.
 	Recorded bool

@@ -246,7 +246,8 @@ func TestWarningsOfRemovedFieldsAreTrueAndHelp(t *testing.T) {
 			writes(withoutResources(tuned), "create"), applies(tuned),
 			runs("patch", "deployment", "web", "--field-manager=my-operator", "-p",
 				`{"spec":{"template":{"spec":{"containers":[{"name":"app","resources":{"limits":{"cpu":"1"}}}]}}}}`),
-			applies(withoutResources(tuned)).value(".spec.template.spec.containers[0].resources", `{"limits":{"cpu":"1"}}`),
+			applies(withoutResources(tuned)).value(".spec.template.spec.containers[0].resources", `{"limits":{"cpu":"1"}}`).
+				warns(`kept .spec.template.spec.containers[name="app"].resources.limits.cpu=1, owned by my-operator; no action needed`),
 		}},
 		"a key of a Secret that the manifest sets in stringData": {steps: []step{
 			applies(secret + "data: {pw: YQ==}\n"),

@@ -79,8 +79,7 @@ func (o Object) scalers(w Write, declaresZero bool) Outcome {
 // ruled is a field that a rule assigns to its writer.
 func (o Object) ruled(w Write, next Object, path string, rule Rule) Outcome {
 	last, isKnown := o.applied[w.By][path]
-	value, sets := w.Sets[path]
-	switch sets = sets || has(w.Sets, path); { // or something in an empty map
+	switch value, sets := w.Sets[path], has(w.Sets, path); { // the field, or something in it if it is an empty map
 	case w.Verb == ServerApply && !sets && !slices.Contains(o.managers[path], w.entry()):
 		return Through // neither manifest has it
 	case !rule.EditApply, !sets, value == nil, !isKnown && o.applied != nil:
