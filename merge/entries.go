@@ -111,12 +111,14 @@ func (k *keeper) restoreEntry(pair managedfields.Pair) (ownership.Entry, error) 
 	if err != nil {
 		return pair.Incoming, err
 	}
-	live, err := pair.Live.Set()
-	if err != nil {
-		return pair.Incoming, err
-	}
 	set := incoming.RecursiveDifference(k.pathsOf(has, pair.Entry()))
-	set = set.Union(live.Difference(live.RecursiveDifference(k.pathsOf(had, pair.Entry())))).Union(live.Intersection(parents))
+	if len(had) > 0 || !parents.Empty() { // live's set gives nothing otherwise, and a twentieth of a keep is spent in reading it
+		live, err := pair.Live.Set()
+		if err != nil {
+			return pair.Incoming, err
+		}
+		set = set.Union(live.Difference(live.RecursiveDifference(k.pathsOf(had, pair.Entry())))).Union(live.Intersection(parents))
+	}
 	if set.Equals(incoming) && pair.InIncoming {
 		return pair.Incoming, nil
 	}

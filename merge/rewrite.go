@@ -201,16 +201,15 @@ func lastAppliedOf(o ownership.Object) []byte {
 // managedFields returns the operation that sets the entries in the incoming object, none if it has them already. onlyKept
 // reports whether the rewrite clears no fields.
 func (k *keeper) managedFields(entries []ownership.Entry, lastApplied []byte, onlyKept bool) ([]Operation, error) {
-	w := k.write
-	text, isSame := managedfields.Encode(entries), managedfields.SameTexts(entries, managedfields.InOrder(w.IncomingEntries))
-	if live := w.Live.ManagedFields(); onlyKept && len(k.pieces) > 0 && len(live) > 0 && k.becomesLive(entries, lastApplied) {
+	text, isSame := managedfields.Encode(entries), managedfields.SameTexts(entries, managedfields.InOrder(k.write.IncomingEntries))
+	if live := k.write.Live.ManagedFields(); onlyKept && len(k.pieces) > 0 && len(live) > 0 && k.becomesLive(entries, lastApplied) {
 		// The applier's entry has the time of this write, and so may have another position.
-		text, isSame = live, bytes.Equal(live, w.Incoming.ManagedFields())
+		text, isSame = live, bytes.Equal(live, k.write.Incoming.ManagedFields())
 	}
 	switch {
 	case isSame:
 		return nil, nil
-	case !w.Incoming.At("metadata").IsObject():
+	case !k.write.Incoming.At("metadata").IsObject():
 		return nil, fmt.Errorf("%w: metadata: %w", ownership.ErrManagedFields, ownership.ErrNotAnObject)
 	}
 	return []Operation{{Op: "add", Path: "/metadata/managedFields", Value: json.RawMessage(text)}}, nil

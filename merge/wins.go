@@ -40,9 +40,8 @@ func (k *keeper) manifestWins(f *decidedField) string {
 		return k.tooLarge(f.node, apitypes.MaxData, sizeOf, binary)
 	case "annotations":
 		return k.tooLarge(f.node, apitypes.MaxAnnotations, apitypes.AnnotationSize, nil)
-	default:
-		return ""
 	}
+	return ""
 }
 
 // tooLarge adds a key to the size of its map in the incoming object, and returns the reason if that exceeds the API server's limit. The size

@@ -95,17 +95,16 @@ func skipString(text []byte, i int) int {
 // skipNested returns the end of the object or list that starts at i.
 func skipNested(text []byte, i int) int {
 	for depth := 0; i < len(text); i++ {
-		switch text[i] {
-		case '"':
+		if text[i] == '"' {
 			i = skipString(text, i) - 1
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-			if depth == 0 {
-				return i + 1
-			}
+			continue
+		}
+		if depth += int(nesting[text[i]]); depth == 0 {
+			return i + 1
 		}
 	}
 	return len(text)
 }
+
+// nesting is by how much a byte outside a string changes the depth of what follows it.
+var nesting = [256]int8{'{': 1, '[': 1, '}': -1, ']': -1}
