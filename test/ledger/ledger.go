@@ -203,7 +203,7 @@ var ErrConflict = errors.New("conflict")
 // After returns the object after a write, and what handoff has decided on its fields.
 func (o Object) After(w Write) (Object, Outcomes, error) {
 	next, err := o.Without(w)
-	if err != nil || next.mode() != "enforce" || o.roleOf(w) != Applier {
+	if err != nil || next.mode() != "enforce" || o.roleOf(w) != Applier && !next.managesMost(w) {
 		return next, nil, err
 	}
 	decided := Outcomes{}
@@ -254,6 +254,27 @@ func (o Object) roleOf(w Write) Role {
 		return Applier
 	}
 	return Other
+}
+
+// managesMost reports whether an edit that has made the object, by neither an applier nor a person, counts as an apply: its manager manages
+// most of the values outside of lists that last-applied declares, and something that is neither the scale field nor a field of a rule.
+func (o Object) managesMost(w Write) bool {
+	values, managed, others := 0, 0, 0
+	for path, entries := range o.managers {
+		if slices.Contains(entries, w.entry()) && path != o.Kind.Scale && o.ruleOf(path) == nil {
+			others++
+		}
+	}
+	for path, value := range o.base {
+		if kind := reflect.ValueOf(value).Kind(); kind == reflect.Map || kind == reflect.Slice || value == nil || strings.Contains(path, "[") {
+			continue
+		}
+		values++
+		if slices.Contains(o.managers[path], w.entry()) && reflect.DeepEqual(o.values[path], value) {
+			managed++
+		}
+	}
+	return w.Verb == Edit && w.role() == Other && others > 0 && 2*managed > values
 }
 
 func (o Object) isControlled(path string) bool {

@@ -57,3 +57,36 @@ func TestDiffNamesWhatIsNotAsExpected(t *testing.T) {
 		t.Errorf("want no difference after Learn, got %q", lines)
 	}
 }
+
+// TestAWriteByTheManagerOfMostOfLastAppliedCountsAsAnApply is about an operator that changes a field of a rule for another writer.
+func TestAWriteByTheManagerOfMostOfLastAppliedCountsAsAnApply(t *testing.T) {
+	const ruled, color = ".spec.size", ".spec.color"
+	for sentence, test := range map[string]struct {
+		manifest ledger.Values
+		want     ledger.Outcomes
+	}{
+		"it manages the only value":        {ledger.Values{label: "a", ruled: int64(1)}, ledger.Outcomes{ruled: ledger.Kept}},
+		"it manages one of two values":     {ledger.Values{label: "a", color: "red", ruled: int64(1)}, nil},
+		"the only value has another":       {ledger.Values{label: "b", ruled: int64(1)}, nil},
+		"it manages the rule's field only": {ledger.Values{ruled: int64(1)}, nil},
+	} {
+		o := ledger.New(ledger.Kind{Name: "Widget"})
+		o.Mode, o.Rules = "enforce", []ledger.Rule{{Fields: ledger.Pattern(ruled), Writers: []string{"tuner"}}}
+		edit := func(by string, sets ledger.Values) ledger.Write {
+			return ledger.Write{Verb: ledger.Edit, By: by, Sets: sets}
+		}
+		var got ledger.Outcomes
+		for _, w := range []ledger.Write{
+			{Verb: ledger.Create, By: "platform", As: ledger.Other, Sets: ledger.Values{color: "red"}},
+			edit("operator", ledger.Values{label: "a"}), edit("tuner", ledger.Values{ruled: int64(2)}), apply(test.manifest), edit("operator", ledger.Values{ruled: int64(3)}),
+		} {
+			var err error
+			if o, got, err = o.After(w); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", sentence, diff)
+		}
+	}
+}

@@ -37,6 +37,7 @@ var (
 	brackets       = regexp.MustCompile(`\[[^\]]*\]`)
 	numbers        = regexp.MustCompile(`\d+`)
 	longRun        = regexp.MustCompile(`x{40,}|y{40,}|z{40,}`)
+	immutable      = regexp.MustCompile(`([\w.]+): Invalid value: [^\n]*field is immutable`)
 )
 
 func general(text string) string {
@@ -292,8 +293,12 @@ func isDerived(names []string, p string) bool {
 	return false
 }
 
-// mentions reports whether an error contains the name of a field on a path, apart from the first two, or of one derived from it.
+// mentions reports whether an error contains the name of a field on a path, apart from the first two, or of one derived from it, or is about
+// the immutable field that it is in: its text has the new value, in which a removed field is not.
 func mentions(err error, path string) bool {
+	if m := immutable.FindStringSubmatch(err.Error()); m != nil && strings.HasPrefix(path, "."+m[1]+".") {
+		return true
+	}
 	for to, from := range derived {
 		if path == from && strings.Contains(err.Error(), to[1:]) {
 			return true

@@ -157,6 +157,10 @@ func (p *play) book(w step, o observation) (decided ledger.Outcomes, unlike []st
 		if before, _ := p.ledger.Value(path); w.verb == helmUpgrade && reflect.DeepEqual(before, without[path]) {
 			continue // not written, so there is no keep, and last-applied, which is not Helm's, stays as it is
 		}
+		list, _, inList := strings.Cut(path, "[")
+		if _, isValue := stored.Values[list].([]any); inList && isValue {
+			continue // it has an element twice, so that it is read as one value
+		}
 		changesType := p.kind.Kind == "Service" && !isStored // the API server clears what the new type does not have, after admission
 		if outcome == ledger.Kept && !changesType && !related(o.names("not kept"), path) {
 			kept = append(kept, path)
