@@ -78,9 +78,17 @@ func (m Managers) onlyControls(e Entry) bool {
 	if of == nil || !m.isControlled(e) || of.isCreatedBy(e) {
 		return false
 	}
-	return slices.ContainsFunc(of.entries(), func(other Entry) bool {
-		return other.Manager != e.Manager && other.Subresource == "" && declares(other) && !m.isControlled(other)
-	})
+	return slices.ContainsFunc(once(m.known().declarers, e.Object, func() []string { return m.declarers(of) }), func(by string) bool { return by != e.Manager })
+}
+
+// declarers returns up to two managers that have declared more of an object than fields of controllers.
+func (m Managers) declarers(of *surroundings) (found []string) {
+	for _, e := range of.entries() {
+		if len(found) < 2 && e.Subresource == "" && !slices.Contains(found, e.Manager) && declares(e) && !m.isControlled(e) {
+			found = append(found, e.Manager)
+		}
+	}
+	return found
 }
 
 // declares reports whether an entry contains fields other than metadata and status.
@@ -139,45 +147,7 @@ func (m Managers) appliesLastApplied(e Entry) bool {
 		return false
 	}
 	manifest, values := of.declared()
-	return 2*managedValues(nil, e.Fields, manifest, of.object.root) > values
-}
-
-// managedValues returns how many values outside of lists a field set contains that a manifest declares and that the object has.
-func managedValues(path fieldpath.Path, set, manifest, live *jsontree.Node) (managed int) {
-	depth := len(path)
-	for part := range set.Parts() {
-		name, isField := strings.CutPrefix(part.Name(), "f:")
-		if declared := manifest.Member(name); isField && declared != nil {
-			is := live.Member(name)
-			path = append(path[:depth], fieldpath.FieldNameElement(name))
-			managed += managedValues(path, part, declared, is)
-			if isValue(path, declared) && apitypes.SameValue(is.Text(), declared.Text()) {
-				managed++
-			}
-		}
-	}
-	return managed
-}
-
-// valuesIn returns how many values outside of lists a manifest declares.
-func valuesIn(path fieldpath.Path, manifest *jsontree.Node) (values int) {
-	if !manifest.IsObject() {
-		return 0
-	}
-	depth := len(path)
-	for part := range manifest.Parts() {
-		path = append(path[:depth], fieldpath.FieldNameElement(part.Name()))
-		values += valuesIn(path, part)
-		if isValue(path, part) {
-			values++
-		}
-	}
-	return values
-}
-
-// isValue reports whether a manifest declares a scalar at a path that does not identify the object.
-func isValue(path fieldpath.Path, declared *jsontree.Node) bool {
-	return !declared.IsObject() && !declared.IsNull() && declared.Kind() != '[' && !apitypes.IsIdentity(path)
+	return 2*managedfields.ManagedValues(e.Fields, manifest, of.object.root) > values
 }
 
 // known returns the evidence, a new one without WithRules.
@@ -192,11 +162,12 @@ func (m Managers) known() *evidence {
 // for each field.
 type evidence struct {
 	objects             map[*jsontree.Node]*surroundings
-	applier, controlled map[*jsontree.Node]bool // by Entry.Fields
+	applier, controlled map[*jsontree.Node]bool     // by Entry.Fields
+	declarers           map[*jsontree.Node][]string // by Entry.Object
 }
 
 func newEvidence(states []Object) *evidence {
-	v := &evidence{map[*jsontree.Node]*surroundings{}, map[*jsontree.Node]bool{}, map[*jsontree.Node]bool{}}
+	v := &evidence{map[*jsontree.Node]*surroundings{}, map[*jsontree.Node]bool{}, map[*jsontree.Node]bool{}, map[*jsontree.Node][]string{}}
 	for _, o := range states {
 		v.objects[o.root] = o.surroundings()
 	}
@@ -268,5 +239,5 @@ func (o Object) declared() (manifest *jsontree.Node, values int) {
 		return nil, 0
 	}
 	manifest, _ = o.LastAppliedManifest()
-	return manifest, valuesIn(nil, manifest)
+	return manifest, managedfields.Values(manifest)
 }

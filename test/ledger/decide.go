@@ -14,8 +14,8 @@ func (o Object) decide(w Write, next Object) Outcomes {
 		var outcome Outcome
 		unit, isKey, in := unitOf(o.Kind.Name, path), elementOf(path) != "", path
 		switch rule := o.ruleOf(path); {
-		case isKey && unit == "", path == o.Kind.Scale && value == nil:
-			continue // a key identifies the element, and null is no count
+		case isKey && unit == "", path == o.Kind.Scale && value == nil, w.Verb == Edit && reflect.DeepEqual(value, next.values[path]):
+			continue // a key identifies the element, null is no count, and nothing shows that the manifest of an edit drops a field
 		case path == o.Kind.Scale:
 			outcome = o.decideScale(w, next)
 		case rule != nil && !isKey && o.isWriters(rule, path):
@@ -82,7 +82,7 @@ func (o Object) ruled(w Write, next Object, path string, rule Rule) Outcome {
 	switch value, sets := w.Sets[path], has(w.Sets, path); { // the field, or something in it if it is an empty map
 	case w.Verb == ServerApply && !sets && !slices.Contains(o.managers[path], w.entry()):
 		return Through // neither manifest has it
-	case !rule.EditApply, !sets, value == nil, !isKnown && o.applied != nil:
+	case !rule.EditApply, !sets, value == nil, !isKnown && o.applied != nil && !has(o.baseOf(w), path):
 		return Kept
 	case o.applied == nil || w.Verb == Helm && reflect.DeepEqual(next.values[path], o.values[path]):
 		return Unknown // replaced, with the record
@@ -123,7 +123,7 @@ func (o Object) unit(w Write, path string) Outcome {
 		if unitOf(o.Kind.Name, p) == unit {
 			differs = differs || !reflect.DeepEqual(base[p], value)
 			written = written || slices.ContainsFunc(o.managers[p], func(e Entry) bool {
-				return e.Subresource == "" && (e.Apply || o.roles[e] != Applier) && !o.assigns(p, e)
+				return e.Subresource == "" && (e.Apply || o.roles[e] != Applier && !o.managesMost(e)) && !o.assigns(p, e)
 			})
 		}
 	}

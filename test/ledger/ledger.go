@@ -203,7 +203,7 @@ var ErrConflict = errors.New("conflict")
 // After returns the object after a write, and what handoff has decided on its fields.
 func (o Object) After(w Write) (Object, Outcomes, error) {
 	next, err := o.Without(w)
-	if err != nil || next.mode() != "enforce" || o.roleOf(w) != Applier && !next.managesMost(w) {
+	if err != nil || next.mode() != "enforce" || o.roleOf(w) != Applier && (w.Verb != Edit || !next.managesMost(w.entry())) {
 		return next, nil, err
 	}
 	decided := Outcomes{}
@@ -256,12 +256,12 @@ func (o Object) roleOf(w Write) Role {
 	return Other
 }
 
-// managesMost reports whether an edit that has made the object, by neither an applier nor a person, counts as an apply: its manager manages
-// most of the values outside of lists that last-applied declares, and something that is neither the scale field nor a field of a rule.
-func (o Object) managesMost(w Write) bool {
+// managesMost reports whether an entry of neither an applier nor a person counts as that of an applier: its manager manages most of the values
+// outside of lists that last-applied declares, and something that is neither the scale field nor a field of a rule.
+func (o Object) managesMost(e Entry) bool {
 	values, managed, others := 0, 0, 0
 	for path, entries := range o.managers {
-		if slices.Contains(entries, w.entry()) && path != o.Kind.Scale && o.ruleOf(path) == nil {
+		if slices.Contains(entries, e) && path != o.Kind.Scale && o.ruleOf(path) == nil {
 			others++
 		}
 	}
@@ -270,11 +270,11 @@ func (o Object) managesMost(w Write) bool {
 			continue
 		}
 		values++
-		if slices.Contains(o.managers[path], w.entry()) && reflect.DeepEqual(o.values[path], value) {
+		if slices.Contains(o.managers[path], e) && reflect.DeepEqual(o.values[path], value) {
 			managed++
 		}
 	}
-	return w.Verb == Edit && w.role() == Other && others > 0 && 2*managed > values
+	return o.roles[e] == Other && others > 0 && 2*managed > values
 }
 
 func (o Object) isControlled(path string) bool {

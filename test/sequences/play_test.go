@@ -182,6 +182,9 @@ func (p *play) align(ctx context.Context, s *side) error {
 	if p.opted.live == nil {
 		return nil
 	}
+	if err := s.release(p.opted); err != nil {
+		return err
+	}
 	want, err := storedOf(p.opted.live)
 	if err != nil {
 		return err

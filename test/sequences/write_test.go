@@ -333,17 +333,22 @@ func record(declared map[string]any) error {
 	return err
 }
 
+// release makes the release of Helm a copy of another side's: it can differ where the objects do not, after an upgrade that one of them refuses.
+func (s *side) release(from *side) error {
+	s.released = nil
+	if from.released == nil {
+		return nil
+	}
+	released, err := rewritten(&unstructured.Unstructured{Object: from.released}, "", s.namespace)
+	if err == nil {
+		s.released = released.Object
+	}
+	return err
+}
+
 // become makes the object a copy of another side's, with its managedFields: the first write sets the values, the second one
 // managedFields. If the API server does not allow the change, the object is created again.
 func (s *side) become(ctx context.Context, from *side) error {
-	s.released = nil
-	if from.released != nil {
-		released, err := rewritten(&unstructured.Unstructured{Object: from.released}, "", s.namespace)
-		if err != nil {
-			return err
-		}
-		s.released = released.Object
-	}
 	write := func() error {
 		o, err := rewritten(from.live, string(s.live.GetUID()), s.namespace)
 		if err != nil {
