@@ -43,7 +43,7 @@ func (w Write) appliedValues() (a appliedValues) {
 }
 
 // setEdited sets ContestedField.Editable and Edited. rules are those that assign the field, of which the one of its owner decides. A value
-// that the base still has was applied without a keep, as while handoff did not act: the record can be older.
+// that the base still has was applied without a keep, as while handoff did not act, or before the rule: the record can be older, or missing.
 func (a appliedValues) setEdited(c *ContestedField, rules []*Rule, base []byte) {
 	if c.Owner.Kind != Controller || !slices.ContainsFunc(rules, c.Owner.isEditableBy) {
 		return
@@ -51,7 +51,7 @@ func (a appliedValues) setEdited(c *ContestedField, rules []*Rule, base []byte) 
 	last, known := a.hashes[c.Path.String()][a.manager]
 	sets := c.Declared.Manifest == Sets && len(c.Incoming) > 0 // Helm 3 does not record that its manifest drops a field
 	c.Editable = true
-	c.Edited = sets && known && last != hashOf(c.Path, c.Incoming) && !apitypes.AsDeclared(c.Path, c.Incoming, base)
+	c.Edited = sets && (known || len(base) > 0) && last != hashOf(c.Path, c.Incoming) && !apitypes.AsDeclared(c.Path, c.Incoming, base)
 }
 
 // status reports whether a field of live has a value that a manifest has set last, as isBase also shows, and whether it is known not to.

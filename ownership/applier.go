@@ -2,12 +2,10 @@ package ownership
 
 import (
 	"slices"
-	"strings"
 	"sync"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
@@ -167,7 +165,10 @@ type evidence struct {
 }
 
 func newEvidence(states []Object) *evidence {
-	v := &evidence{map[*jsontree.Node]*surroundings{}, map[*jsontree.Node]bool{}, map[*jsontree.Node]bool{}, map[*jsontree.Node][]string{}}
+	v := &evidence{
+		objects: map[*jsontree.Node]*surroundings{}, applier: map[*jsontree.Node]bool{}, controlled: map[*jsontree.Node]bool{},
+		declarers: map[*jsontree.Node][]string{},
+	}
 	for _, o := range states {
 		v.objects[o.root] = o.surroundings()
 	}

@@ -69,17 +69,18 @@ func (w Write) declared(path, alias, atomic fieldpath.Path) Declared {
 	}
 	isGone := atomic != nil && len(is) == 0
 	if w.Sender.ServerSide() {
-		return Declared{Manifest: setsIf(!isGone && w.Sender.Entry.Contains(managed)), Base: setsIf(m.was.Contains(managed))}
+		contains := func(e Entry) bool { return e.Contains(managed) || alias != nil && e.Contains(alias) }
+		return Declared{Manifest: setsIf(!isGone && contains(w.Sender.Entry)), Base: setsIf(contains(m.was))}
 	}
 	changed := !bytes.Equal(is, w.Live.Value(path))
 	if !m.Recorded {
-		return Declared{Manifest: setsIf(!isGone && (changed || w.gains(managed)))} // another webhook may have restored the value
+		return Declared{Manifest: setsIf(len(is) > 0 && changed || !isGone && w.gains(managed))} // another webhook may have restored the value
 	}
 	declared := Declared{
 		Manifest: cmp.Or(declarationIn(m.manifest, path), declarationIn(m.manifest, alias)),
 		Base:     cmp.Or(declarationIn(m.base, path), declarationIn(m.base, alias)),
 	}
-	if m.sameText() && changed && declared.Manifest == Lacks && len(is) > 0 {
+	if changed && declared.Manifest == Lacks && len(is) > 0 && m.sameText() {
 		// kubectl diff, and other commands of the applier, such as kubectl patch --field-manager=ci, leave the annotation as it is.
 		declared.Manifest = Sets
 	}

@@ -20,7 +20,7 @@ func TestManifestsOfHelm(t *testing.T) {
 		want                  ownership.Declaration
 	}{
 		"a field that it changes":                           {"", "3", []string{had}, ownership.Sets},
-		"a field that it removes":                           {"", "", []string{had}, ownership.Sets},
+		"a field that it removes":                           {"", "", []string{had}, ownership.Lacks},
 		"a field that it does not change":                   {"", "7", []string{had}, ownership.Lacks},
 		"a field that it comes to manage, restored since":   {"", "7", nil, ownership.Sets},
 		"a field it changes, which kubectl applied before":  {`{"spec":{"replicas":3}}`, "5", []string{kubectls}, ownership.Sets},

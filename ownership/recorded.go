@@ -38,6 +38,9 @@ func (s *Search) AppliedValues() (text []byte, changed bool) {
 	text = encodeApplied(s.appliedNow(), w.Incoming)
 	is, found := w.Incoming.Annotation(AppliedAnnotation).Bytes()
 	isManaged := len(managedfields.For(w.LiveEntries, AppliedPath())) > 0 || len(managedfields.For(w.IncomingEntries, AppliedPath())) > 0
+	if was, _ := w.Live.Annotation(AppliedAnnotation).Bytes(); found && !isManaged && !bytes.Equal(is, was) {
+		return is, false // no client has written it: this is a reinvocation, and the manifest lacks by now what the first call has kept
+	}
 	changed = isManaged || !bytes.Equal(is, text)
 	return text, changed && (found || string(text) != NothingApplied)
 }

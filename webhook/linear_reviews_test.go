@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -216,6 +217,14 @@ func entryDimensions() map[string]dimension {
 				incoming.entries = append(incoming.entries, entry(fmt.Sprintf("scaler-%d", i), "Apply", early, managesReplicas, "scale"))
 			}
 			return update("my-operator", live, guarded(live, incoming)).body()
+		}},
+		"server-side appliers of replicas": {from: 250, to: 4000, body: func(n int) string {
+			live, incoming, all := scaledBy7(), applied3().inMode("enforce"), make([]string, n) // Apply entries come first
+			for i := range all {
+				all[i] = entry(fmt.Sprintf("scaler-%d", i), "Apply", early, managesReplicas, "")
+			}
+			live.entries, incoming.entries = append(slices.Clip(all), live.entries...), append(slices.Clip(all), incoming.entries...)
+			return update(csa, live, incoming).body()
 		}},
 		"fields of a namespace in reverse order, beside its label": {from: 2000, to: 32000, keeps: true, body: func(n int) string {
 			return namespace(joined(n, func(i int) string { return fmt.Sprintf(`"f:a%05d":{}`, n-i) }), 1)

@@ -105,6 +105,10 @@ func TestEditApplyByTheRecordOfTheManifest(t *testing.T) {
 			runs("patch", "deployment", "web", "--field-manager=vpa", "-p", strings.Replace(resources, `"50m"`, `"50m","memory":"5Mi"`, 1)),
 			of("10m 1Mi", "50m", "5Mi"), of("20m 1Mi", "20m", "5Mi"), of("20m 2Mi", "20m", "2Mi"),
 		}},
+		"a manifest that drops the field": {ruled: true, steps: []step{
+			applies(requesting("10m")), resizedByVPA(),
+			applies(withoutResources(deployment("3", "app:1"))).value(cpu, "50m"),
+		}},
 		"a manifest that drops replicas never scales to 1": {ruled: true, steps: []step{
 			sleeping("3"), sleeps, sleeping("3").replicas(7).twice(), sleeping("4").replicas(4).twice(), sleeps, sleeping("").replicas(7).twice(),
 		}},
@@ -128,13 +132,16 @@ func TestEditApplyAfterARestart(t *testing.T) {
 	}}})
 }
 
-// TestEditApplyWithoutARecord verifies that the live value is kept if the record is not what handoff has written.
+// TestEditApplyWithoutARecord verifies that the live value is kept if the record is not what handoff has written, unless last-applied shows
+// that the manifest has changed.
 func TestEditApplyWithoutARecord(t *testing.T) {
 	t.Parallel()
 	record := func(text string) step {
 		return runs("annotate", "--overwrite", "deployment/web", ownership.AppliedAnnotation+"="+text)
 	}
-	all := map[string]scenario{}
+	all := map[string]scenario{"an edit at the first apply under the rule": {steps: []step{
+		applies(requesting("10m")), resizedByVPA(), did((*namespace).withRules), requested("20m", "20m"),
+	}}}
 	for sentence, lose := range map[string][]step{
 		"kubectl rollout undo, which brings an old one back": {
 			rolledOut("2"), runs("rollout", "undo", "deployment/web", "--to-revision=1"),

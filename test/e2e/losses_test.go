@@ -254,6 +254,12 @@ func TestWarningsOfRemovedFieldsAreTrueAndHelp(t *testing.T) {
 			runs("patch", "secret", "web", "--type=merge", "-p", `{"stringData":{"pw":"b"}}`),
 			applies(secret + "stringData: {pw: c}\n").warns(),
 		}},
+		"a key of a Secret that a controller has written, and that a server-side apply sets in stringData": {kind: "secret", ruled: true, steps: []step{
+			writes(secret+"data: {a: YQ==}\n", "apply", "--server-side"),
+			runs("patch", "secret", "web", "--field-manager=my-operator", "--type=merge", "-p", `{"data":{"pw":"Yg=="}}`),
+			writes(secret+"stringData: {pw: c}\n", "apply", "--server-side").value(".data.pw", "Yg==").
+				warns("kept .data.pw, owned by my-operator; remove it from the manifest"),
+		}},
 		"a key of a Secret that the base sets in stringData, and a client that replaces the object drops": {kind: "secret", steps: []step{
 			writes(secret+"stringData: {a: b, pw: c}\n", "create", "--save-config"),
 			writes(secret+"stringData: {a: b}\n", "replace", "--save-config", "--field-manager=kubectl-client-side-apply").warns(),

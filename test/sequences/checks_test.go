@@ -296,7 +296,7 @@ func isDerived(names []string, p string) bool {
 // mentions reports whether an error contains the name of a field on a path, apart from the first two, or of one derived from it, or is about
 // the immutable field that it is in: its text has the new value, in which a removed field is not.
 func mentions(err error, path string) bool {
-	if m := immutable.FindStringSubmatch(err.Error()); m != nil && strings.HasPrefix(path, "."+m[1]+".") {
+	if m := immutable.FindStringSubmatch(err.Error()); len(m) > 1 && strings.HasPrefix(path, "."+m[1]+".") {
 		return true
 	}
 	for to, from := range derived {
