@@ -80,7 +80,8 @@ func (o *observation) check() (found []finding) {
 		keeps := func(name string) bool { return o.keeps(name) && (mentions(o.twinErr, name) || isPanic(o.twinErr)) }
 		// With the patch of any webhook, the API server takes an empty map for a missing one.
 		isEmptied := len(o.named) > 0 && strings.Contains(o.twinErr.Error(), "field is immutable when `immutable` is set")
-		if len(o.cleared) == 0 && !slices.ContainsFunc(o.named, keeps) && !isEmptied {
+		isHidden := o.kind.Kind == "Service" && strings.Contains(o.twinErr.Error(), hiddenField) // isHidden
+		if len(o.cleared) == 0 && !slices.ContainsFunc(o.named, keeps) && !isEmptied && !isHidden {
 			report(checkAccepted, rule(o.twinErr), "%v", o.twinErr)
 		}
 	case refused == nil:
@@ -160,7 +161,7 @@ func (o *observation) keeps(p string) bool {
 // isHidden reports whether no read of the object returns a field that is stored, so that a twin cannot be made with it
 // (defaultOnReadInternalTrafficPolicy in k8s.io/kubernetes/pkg/registry/core/service/storage).
 func (o *observation) isHidden(p string, is, was ledger.Values) bool {
-	return o.kind.Kind == "Service" && p == ".spec.internalTrafficPolicy" && (is[".spec.type"] == "ExternalName" || was[".spec.type"] == "ExternalName")
+	return o.kind.Kind == "Service" && p == hiddenField && (is[".spec.type"] == "ExternalName" || was[".spec.type"] == "ExternalName")
 }
 
 // isRemoved reports whether the write has removed the value of a field. The API server itself sets some fields of Services again, and
@@ -312,6 +313,8 @@ func mentions(err error, path string) bool {
 }
 
 const (
+	hiddenField = ".spec.internalTrafficPolicy"
+
 	scaleField = ".spec.replicas" // of all kinds of the grammar
 	annotation = ".metadata.annotations." + lastApplied
 )
