@@ -101,7 +101,7 @@ func (o *observation) same(report func(check, at, format string, args ...any)) {
 	for _, p := range d.values {
 		is, was, without := text(fields[0][p]), text(fields[1][p]), text(fields[2][p])
 		switch {
-		case len(o.named) > 0 && o.isDefault(p): // it depends on a kept field
+		case len(o.named) > 0 && o.isDefault(p), o.isHidden(p, fields[0], fields[1]): // it depends on a kept field, or the twin lacked it
 		case !related(named, p):
 			report(checkUnnamed, p, "%s: is %s, was %s, without handoff %s", p, is, was, without)
 		case related(o.cleared, p), isDerived(named, p):
