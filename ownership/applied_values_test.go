@@ -133,8 +133,8 @@ func TestAppliedValues(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("contested (-want +got):\n%s", diff)
 			}
-			if want, _, _ := strings.Cut(c.want, ", "); ownerIn(t, w.ObjectContext, w.Live) != want {
-				t.Errorf("Fields: want %q, got %q", want, ownerIn(t, w.ObjectContext, w.Live))
+			if want, _, _ := strings.Cut(c.want, ", "); ownerIn(t, w.ObjectContext, w.Live, sizePath) != want {
+				t.Errorf("Fields: want %q, got %q", want, ownerIn(t, w.ObjectContext, w.Live, sizePath))
 			}
 			w.Scale = fieldpath.MakePathOrDie("spec", "size")
 			scale, _ := w.ScaleField()
@@ -180,15 +180,15 @@ func controllerOf(f ownership.ContestedField) (shown string) {
 	return shown
 }
 
-// ownerIn returns the controller that owns the field according to ObjectContext.Fields, empty if none does.
-func ownerIn(t *testing.T, context ownership.ObjectContext, live ownership.Object) string {
+// ownerIn returns the controller or autoscaler that owns a field according to ObjectContext.Fields, empty if none does.
+func ownerIn(t *testing.T, context ownership.ObjectContext, live ownership.Object, path string) string {
 	t.Helper()
 	fields, err := context.Fields(live)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range fields {
-		if f.Path.String() == sizePath && f.Owner.Kind == ownership.Controller {
+		if f.Path.String() == path && f.Owner.Kind >= ownership.Controller {
 			return f.Owner.Kind.String() + " " + f.Owner.By + " " + f.Owner.Rule
 		}
 	}

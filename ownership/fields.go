@@ -319,6 +319,9 @@ func (w *fieldWalk) owner(f Field) (owned FieldOwner, by Entry) {
 	of := managedField{path: f.Path, without: f.ownerWithoutEntry(len(named) == 0 && (len(f.Entries) > 0 || len(w.entries) == 0))}
 	of.rules = w.context.Managers.RulesFor(f.Path)
 	isBase := f.declaredAsIs() || apitypes.AsDeclared(f.Path, f.Value, f.DeclaredValue)
+	if w.context.IsScale(f.Path) && isUnrecorded(f.Entries, f.Value, isBase) && len(of.rules) > 0 {
+		return FieldOwner{Kind: Controller, Rule: of.rules[0].Name}, by
+	}
 	of.isApplied, of.isUnapplied = w.applied.status(f.Path, f.Value, isBase)
 	of.isUnapplied = of.isUnapplied && len(named) > 0
 	of.entries = slices.DeleteFunc(named, func(e Entry) bool { return f.Declared == Lacks && w.wroteLastApplied(e) })

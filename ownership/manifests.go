@@ -95,6 +95,9 @@ func (w Write) gains(path fieldpath.Path) bool {
 // Unsent reports whether the write may be that of kubectl diff, which does not send its manifest: a dry run with the annotation of live.
 func (w Write) Unsent() bool { return w.DryRun && w.Manifests.Recorded && w.Manifests.sameText() }
 
+// BaseValue returns the value that the base sets in a field, as JSON, nil if it sets none or has no values.
+func (m Manifests) BaseValue(path fieldpath.Path) []byte { return m.base.Find(path).Text() }
+
 func (m Manifests) sameText() bool { return bytes.Equal(m.manifest.Document(), m.base.Document()) }
 
 // declarationIn returns how a manifest declares the field at path, Lacks without a path.

@@ -18,7 +18,7 @@ func (w Write) ScaleField() (f ContestedField, ok bool) {
 	if w.Sender.Writer == Applier {
 		s.declare()
 	}
-	applied, base := w.appliedValues(), w.Manifests.base.Find(w.Scale).Text()
+	applied, base := w.appliedValues(), w.Manifests.BaseValue(w.Scale)
 	f.Owner = s.owner(applied, base)
 	applied.setEdited(&f, w.Managers.RulesFor(f.Path), base)
 	if !w.Manifests.Recorded && s.mayBeUnset() {
@@ -85,8 +85,8 @@ func (s scaleFacts) isRemoved() bool {
 // owner returns the field's owner, given the value of the base, nil if it has none.
 func (s scaleFacts) owner(applied appliedValues, base []byte) FieldOwner {
 	w, f := s.write, s.field
-	// A manifest that sets the 0 of live, now or before, switches the autoscaler off, and can switch it on again.
-	setsZero := string(base) == "0" || string(f.Incoming) == "0" && f.Declared.Manifest == Sets
+	// A manifest that sets the 0 of live, now or before (Scaler.Owner), switches the autoscaler off, and can switch it on again.
+	setsZero := string(f.Incoming) == "0" && f.Declared.Manifest == Sets
 	rules := w.Managers.RulesFor(f.Path)
 	switch isOff := w.Scaler.OffAtZero && string(f.Live) == "0"; {
 	case isOff && (setsZero || w.Autoscaler == ""):
@@ -96,8 +96,7 @@ func (s scaleFacts) owner(applied appliedValues, base []byte) FieldOwner {
 	}
 	managers := slices.DeleteFunc(slices.Clone(w.LiveEntries), func(e Entry) bool { return !s.isIn(e) })
 	isBase := apitypes.SameValue(base, f.Live)
-	if len(rules) > 0 && len(managers) == 0 && !isBase && string(f.Live) != defaultReplicas {
-		// A write of 0 through /scale leaves no entry, and neither do later ones.
+	if isUnrecorded(managers, f.Live, isBase) && len(rules) > 0 {
 		return FieldOwner{Kind: Controller, Rule: rules[0].Name}
 	}
 	isApplied, isUnapplied := applied.status(f.Path, f.Live, isBase)
@@ -105,4 +104,10 @@ func (s scaleFacts) owner(applied appliedValues, base []byte) FieldOwner {
 		path: f.Path, entries: managers, without: f.Declared.ownerWithoutEntry(), rules: rules, isApplied: isApplied, isUnapplied: isUnapplied,
 	})
 	return owner
+}
+
+// isUnrecorded reports whether the writer of a scale field is in none of its entries: a write of 0 through /scale leaves none, and neither do
+// later ones.
+func isUnrecorded(entries []Entry, live []byte, isBase bool) bool {
+	return len(entries) == 0 && !isBase && len(live) > 0 && string(live) != defaultReplicas
 }

@@ -190,7 +190,7 @@ func TestScaleField(t *testing.T) {
 			if err := w.Read(); err != nil {
 				t.Fatal(err)
 			}
-			w.Autoscaler = w.Scaler.Owner(replicas, w.Live, w.LiveEntries, m)
+			w.Autoscaler = w.Scaler.Owner(replicas, w.Live, w.Manifests.BaseValue(replicas), w.LiveEntries, m)
 			if isOther := c.manifest == setsOther; isOther != errors.Is(w.Manifests.Unread, ownership.ErrLastApplied) {
 				t.Errorf("another object's manifest: %t, got %v", isOther, w.Manifests.Unread)
 			}
@@ -200,6 +200,13 @@ func TestScaleField(t *testing.T) {
 			}
 			if f.Owner.By != c.by {
 				t.Errorf("owner: want it to be %q, got %q", c.by, f.Owner.By)
+			}
+			want := ""
+			if f.Owner.Kind >= ownership.Controller {
+				want = f.Owner.Kind.String() + " " + f.Owner.By + " " + f.Owner.Rule
+			}
+			if got := ownerIn(t, w.ObjectContext, w.Live, ".spec.replicas"); got != want && c.incoming != "0" { // which the live object does not show
+				t.Errorf("Fields: want %q, got %q", want, got)
 			}
 			got := facts{f.Owner.Kind, f.Declared.Manifest, f.Declared.Base, f.Removed}
 			if diff := gocmp.Diff(c.want, got); diff != "" {

@@ -21,10 +21,10 @@ type Scaler struct {
 	Readable []string
 }
 
-// Owner returns the name of the scaler that owns the scale field of a live object, "" if none does. If 0 replicas switch the
-// scaler off and an applier manages them, the manifest owns them, and can switch it on again. A write of 0 through /scale, as of
-// kubectl scale, removes the field from the entries of appliers.
-func (s Scaler) Owner(scale fieldpath.Path, live Object, entries []Entry, managers Managers) string {
+// Owner returns the name of the scaler that owns the scale field of a live object, "" if none does, given the value of the base. If 0 replicas switch the
+// scaler off, and an applier manages them or the base sets them, the manifest owns them, and can switch it on again. A write of 0 through
+// /scale, as of kubectl scale, removes the field from the entries of appliers.
+func (s Scaler) Owner(scale fieldpath.Path, live Object, base []byte, entries []Entry, managers Managers) string {
 	isApplied := func(e Entry) bool {
 		path := scale
 		if managers.Scale != nil {
@@ -32,7 +32,7 @@ func (s Scaler) Owner(scale fieldpath.Path, live Object, entries []Entry, manage
 		}
 		return managers.IsApplier(e) && e.Contains(path)
 	}
-	if s.OffAtZero && string(live.Value(scale)) == "0" && slices.ContainsFunc(entries, isApplied) {
+	if s.OffAtZero && string(live.Value(scale)) == "0" && (string(base) == "0" || slices.ContainsFunc(entries, isApplied)) {
 		return ""
 	}
 	return s.Name

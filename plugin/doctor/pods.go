@@ -29,7 +29,9 @@ func (d *diagnosis) checkPods(ctx context.Context) {
 	if !ok {
 		return
 	}
-	pods = slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return pod.DeletionTimestamp != nil })
+	pods = slices.DeleteFunc(pods, func(pod corev1.Pod) bool { // those that its ReplicaSet does not count, such as evicted ones
+		return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
+	})
 	if len(pods) < desired {
 		why := ""
 		for _, condition := range d.deployment.Status.Conditions {

@@ -92,6 +92,8 @@ func setBy(setter ownership.Owner, name, it string) string {
 	switch {
 	case setter == ownership.Autoscaler:
 		return fmt.Sprintf("the autoscaler %#q set %s", name, it)
+	case setter == ownership.Controller && name == "":
+		return "a controller set " + it
 	case setter == ownership.Controller:
 		return fmt.Sprintf("the controller %#q set %s", name, it)
 	case setter == ownership.Imperative:

@@ -25,8 +25,8 @@ type Options struct {
 	FieldManager string
 	// Validate is how to handle unknown fields: Strict, Warn or Ignore.
 	Validate string
-	// Reader reads the live objects, with a configuration. Configured reports whether the user has given it: where handoff is not on, it
-	// decides what handoff would keep. Otherwise the configuration of the cluster's webhook does.
+	// Reader reads the live objects, with a configuration. Configured reports whether the user has given it: it then decides what handoff
+	// would keep. Otherwise the configuration of the cluster's webhook does.
 	Reader     *source.Reader
 	Configured bool
 	// Installation reports in which mode handoff reviews an object.
@@ -83,6 +83,8 @@ type trial struct {
 	without, with ownership.Object
 	// after is the object after the apply, as it is.
 	after installation.Object
+	// isOther reports whether handoff answers the apply by the configuration in the cluster, and with is by the one that the user has given.
+	isOther bool
 }
 
 // Of previews the apply of a manifest. The error starts with the name of the object; in most cases it is the API server's reason
@@ -147,7 +149,11 @@ func (t *trial) compare(ctx context.Context) error {
 		return nil
 	case now.answered && mayAct:
 		t.turnOff(ctx)
-		return nil
+		if !t.options.Configured || t.preview.Refused != "" || t.preview.isUnknown {
+			return nil
+		}
+		t.preview.Acts, t.isOther = false, true
+		return t.turnOn(ctx)
 	default:
 		return t.turnOn(ctx)
 	}
@@ -202,6 +208,8 @@ func (t *trial) state(ctx context.Context) string {
 	}
 	_, isLabeled := t.after.Labels[optin.Label]
 	switch {
+	case t.isOther:
+		return "WITH HANDOFF is by --config; an apply follows the configuration of handoff in the cluster"
 	case t.preview.Mode == installation.Unknown:
 		return why + "; a dry run has the result of WITHOUT HANDOFF"
 	case why != "":

@@ -4,6 +4,7 @@ package rules
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -62,8 +63,14 @@ func Of(
 		return nil, nil, err
 	}
 	gaps, err = report.read(ctx, reader, types, func(s source.Subject) error {
-		if suggested || reader.Offline() || in.Effect(ctx, installation.ObjectOf(s.Kind, s.Namespace, s.Object)).On() {
+		if suggested || reader.Offline() {
 			return report.add(s, suggested)
+		}
+		switch effect := in.Effect(ctx, installation.ObjectOf(s.Kind, s.Namespace, s.Object)); {
+		case effect.On():
+			return report.add(s, suggested)
+		case effect.Reason == installation.NotKnown:
+			return errors.New(effect.Why)
 		}
 		return nil
 	})
@@ -72,6 +79,7 @@ func Of(
 	}
 	for _, rule := range report {
 		switch {
+		case rule.Objects == 0 && len(gaps) > 0: // it may select others
 		case rule.Objects == 0:
 			rule.note("selects no object that handoff acts on")
 		case rule.Owned == 0:
@@ -93,7 +101,7 @@ func (r Report) read(ctx context.Context, reader *source.Reader, types []string,
 		return nil, err
 	}
 	err = survey.Each(ctx, func(s source.Subject) error {
-		if err := add(s); err != nil {
+		if err := add(s); err != nil && !slices.Contains(gaps, err.Error()) { // one for all objects of a namespace
 			gaps = append(gaps, err.Error())
 		}
 		return ctx.Err()

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -102,6 +103,12 @@ func (r Reader) Open() (*Reader, error) {
 			r.namespace = ""
 		}
 		objects, err := ReadFiles(r.In, r.Files, "")
+		objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool {
+			return r.namespace != "" && o.GetNamespace() != "" && o.GetNamespace() != r.namespace
+		})
+		if err == nil && r.namespace != "" && len(objects) == 0 {
+			err = fmt.Errorf("the files contain no objects in namespace %s; select another one with -n", r.namespace)
+		}
 		r.from = &files{objects, r.kinds}
 		return &r, err
 	}

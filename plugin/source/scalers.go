@@ -144,7 +144,8 @@ func (s *Subject) scaledBy(l *scalers) {
 	s.Scaler = ownership.Scaler{
 		Name: first.Scaler, Desired: first.Desired, OffAtZero: first.OffAtZero, Readable: l.readable,
 	}
-	s.Context.Autoscaler = s.Scaler.Owner(s.Context.Scale, s.Object, entries, s.Context.Managers)
+	manifest, _ := s.Object.LastAppliedManifest()
+	s.Context.Autoscaler = s.Scaler.Owner(s.Context.Scale, s.Object, manifest.Find(s.Context.Scale).Text(), entries, s.Context.Managers)
 	s.Context.Managers.Readable = l.readable
 	if s.Scaler.Name == "" {
 		s.Context.Autoscaler = scale.NodeGroupScaler(s.Kind.GroupKind(), s.Object.At())

@@ -42,6 +42,17 @@ func TestNamespacesThatTheClusterExcludesAreNoProblem(t *testing.T) {
 	waitHealthy(t)
 }
 
+// TestAnEvictedPodIsNoProblem has a pod that stays until it is deleted, beside those that its ReplicaSet counts.
+func TestAnEvictedPodIsNoProblem(t *testing.T) {
+	waitHealthy(t)
+	must(t, func() error { return runPod("handoff-webhook-0", "Failed", "False") })
+	code, report := diagnose(t)
+	must(t, runs("delete", "-n", namespace, "pod", "handoff-webhook-0"))
+	if code != cli.ExitOK {
+		t.Errorf("exit code %d:\n%s", code, shown(report))
+	}
+}
+
 func shown(report doctor.Report) string {
 	var b strings.Builder
 	for _, c := range report.Checks {

@@ -175,7 +175,7 @@ func TestDoctorFindsEachSabotage(t *testing.T) {
 			check: "pods", problem: "is scaled to 0", remedy: "kubectl -n handoff-system scale",
 		},
 		"a pod is not ready": {
-			do:    func() error { return setPodStatus("handoff-webhook-1", "False") },
+			do:    func() error { return setPodStatus("handoff-webhook-1", "Running", "False") },
 			check: "pods", problem: "is not ready: containers with unready status: [webhook]", remedy: "kubectl -n handoff-system describe pod handoff-webhook-1", undo: runPods,
 		},
 		"a permission is missing": {

@@ -9,6 +9,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -191,37 +192,37 @@ func store(c certificate) error {
 
 // runPods creates two pods from the Deployment's template, which are ready.
 func runPods() error {
+	return errors.Join(runPod("handoff-webhook-1", "Running", "True"), runPod("handoff-webhook-2", "Running", "True"))
+}
+
+// runPod creates a pod from the Deployment's template.
+func runPod(name, phase, ready string) error {
 	text, err := kubectl("", "get", "-n", namespace, "deployment", "handoff-webhook", "-o", "jsonpath={.spec.template}")
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{"handoff-webhook-1", "handoff-webhook-2"} {
-		var pod map[string]any
-		if err := json.Unmarshal([]byte(text), &pod); err != nil {
-			return err
-		}
-		metadata, _ := pod["metadata"].(map[string]any)
-		metadata["name"], metadata["namespace"] = name, namespace
-		pod["apiVersion"], pod["kind"] = "v1", "Pod"
-		manifest, err := json.Marshal(pod)
-		if err != nil {
-			return err
-		}
-		if _, err := kubectl(string(manifest), "apply", "-f", "-"); err != nil {
-			return err
-		}
-		if err := setPodStatus(name, "True"); err != nil {
-			return err
-		}
+	var pod map[string]any
+	if err := json.Unmarshal([]byte(text), &pod); err != nil {
+		return err
 	}
-	return nil
+	metadata, _ := pod["metadata"].(map[string]any)
+	metadata["name"], metadata["namespace"] = name, namespace
+	pod["apiVersion"], pod["kind"] = "v1", "Pod"
+	manifest, err := json.Marshal(pod)
+	if err != nil {
+		return err
+	}
+	if _, err := kubectl(string(manifest), "apply", "-f", "-"); err != nil {
+		return err
+	}
+	return setPodStatus(name, phase, ready)
 }
 
 // setPodStatus sets the status of a pod, as a kubelet does.
-func setPodStatus(name, ready string) error {
+func setPodStatus(name, phase, ready string) error {
 	patch := fmt.Sprintf(`{"status": {
-		"phase": "Running", "podIP": %[1]q, "podIPs": [{"ip": %[1]q}],
-		"conditions": [{"type": "Ready", "status": %[2]q, "message": "containers with unready status: [webhook]"}]}}`, cluster.address, ready)
+		"phase": %[3]q, "podIP": %[1]q, "podIPs": [{"ip": %[1]q}],
+		"conditions": [{"type": "Ready", "status": %[2]q, "message": "containers with unready status: [webhook]"}]}}`, cluster.address, ready, phase)
 	return cluster.reader.Patch(context.Background(), namespace, "pod", name, types.MergePatchType, patch, "kubelet", "status")
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ownership-handoff/handoff/internal/optin"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // TestPreview previews applies to the objects of prepare. No webhook is installed here; TestGeneratedPreviewsMatchKubectlApply has one.
@@ -95,4 +96,24 @@ func TestPreviewOfRejectedApply(t *testing.T) {
 		"preview -n stock -f testdata/preview/start.yaml",
 		"preview -n stock -l part=workload -f testdata/preview/start.yaml -o yaml",
 	))
+}
+
+// TestPreviewByAnotherConfiguration previews a rule where the webhook answers without it.
+func TestPreviewByAnotherConfiguration(t *testing.T) {
+	startWebhook(t)
+	play(t, "create namespace bank", "annotate namespace bank "+optin.Annotation+"=enforce", "apply -n bank -f testdata/preview/web.yaml",
+		"-n bank autoscale deployment/web --max=9", "-n bank scale deployment/web --replicas=4",
+		"-n bank set image deployment/web app=registry.invalid/web:9 --field-manager=keel")
+	t.Cleanup(func() { play(t, "delete namespace bank") })
+	rule := "{name: images, kinds: [{group: apps, kind: Deployment}], writers: [keel], fields: ['.spec.template.spec.containers[*].image']}"
+	file := objects.Write(t, "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nrules: ["+rule+"]\n", t.TempDir(), "handoff.yaml")
+	for _, want := range []string{`"registry.invalid/web:9"   kept by handoff`, "WITH HANDOFF is by --config"} {
+		seen := ""
+		for end := time.Now().Add(patience); !strings.Contains(seen, want) && time.Now().Before(end); {
+			seen = handoff(t, cluster.controlPlane.Kubeconfig, "preview -n bank -f testdata/objects.yaml --config "+file)
+		}
+		if !strings.Contains(seen, want) {
+			t.Errorf("want %s, got\n%s", want, seen)
+		}
+	}
 }

@@ -31,6 +31,6 @@ func TestRulesSuggestPacks(t *testing.T) {
 		"rules -n bakery --config "+file,
 		"explain service/oven .spec.selector -n bakery --config "+file,
 		`explain deployment/oven .spec.template.spec.containers[name="app"].image -n bakery --config `+file,
-	)
+	) + transcript(t, cluster.limited, "rules deployments -n shop --config "+file)
 	checkGolden(t, "suggest", strings.ReplaceAll(got, file, "handoff.yaml"))
 }
