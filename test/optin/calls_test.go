@@ -78,6 +78,27 @@ const (
 	byObject    = "objects.ownership-handoff.io"
 )
 
+// TestCreationsAreSentWhoseManifestIsEditedLater is about kinds without a scale, of which packs name fields.
+func TestCreationsAreSentWhoseManifestIsEditedLater(t *testing.T) {
+	name := newNamespace(t)
+	kubectl(t, "", "annotate", "namespace", name, mode+"=enforce")
+	const pod = `"spec":{"restartPolicy":"%s","containers":[{"name":"a","image":"registry.invalid/a"}]}`
+	job := `{"template":{` + fmt.Sprintf(pod, "Never") + `}}`
+	offset := auditOffset(t)
+	for _, manifest := range []string{
+		`"apps/v1","kind":"DaemonSet","spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},` + fmt.Sprintf(pod, "Always") + `}}`,
+		`"batch/v1","kind":"CronJob","spec":{"schedule":"0 5 1 1 *","jobTemplate":{"spec":` + job + `}}`,
+		`"batch/v1","kind":"Job","spec":` + job,
+		`"autoscaling/v2","kind":"HorizontalPodAutoscaler","spec":{"maxReplicas":3,"scaleTargetRef":{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}}`,
+	} {
+		kubectl(t, `{"metadata":{"name":"web"},"apiVersion":`+manifest+`}`, "apply", "--server-side", "-n", name, "-f-")
+	}
+	want := []string{"patch daemonsets: " + byNamespace, "patch cronjobs: " + byNamespace, "patch jobs: ", "patch horizontalpodautoscalers: " + byNamespace}
+	if diff := cmp.Diff(want, audited(t, offset, name)); diff != "" {
+		t.Errorf("the API server's calls (-want +got):\n%s", diff)
+	}
+}
+
 // TestNamespacesAreCalledForOnlyWhileTheyHaveOptedIn reads the API server's own record of the calls.
 func TestNamespacesAreCalledForOnlyWhileTheyHaveOptedIn(t *testing.T) {
 	name := newNamespace(t)

@@ -68,6 +68,5 @@ func drawTimeline(w io.Writer, periods []period) {
 	}
 	draw("An apply in the API server, p99 and p50", "ms", func(p period) float64 { return float64(p.P99) }, func(p period) float64 { return float64(p.P50) })
 	draw("Applies of a period", "applies", func(p period) float64 { return float64(p.Applies) })
-	draw("Memory of the largest pod", "MiB", func(p period) float64 { return p.Megabytes })
-	draw("Goroutines of the largest pod", "goroutines", func(p period) float64 { return p.Goroutines })
+	draw("Goroutines and memory of the largest pod", "goroutines, MiB", func(p period) float64 { return p.Goroutines }, func(p period) float64 { return p.Megabytes })
 }

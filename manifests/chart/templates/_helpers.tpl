@@ -149,14 +149,14 @@ e.manager in [{{ join ", " $names }}]{{ join "" $prefixes }}
     'root-ca-cert-publisher', 'persistent-volume-binder', 'pvc-protection-controller', 'ttl-after-finished-controller',
     'generic-garbage-collector', 'namespace-controller', 'pod-garbage-collector',
     'clusterrole-aggregation-controller']))
-# When an object is created, only a workload can already be the target of an autoscaler.
-- name: created-can-have-a-scale
+# When an object is created, it can already be the target of an autoscaler, or what its manifest sets is recorded for a rule with
+# edit: apply. Neither is likely for these.
+- name: created-can-be-kept-later
   expression: >-
     request.operation != 'CREATE' || (object.?spec.hasValue() &&
-    !(request.resource.group in ['batch', 'networking.k8s.io', 'policy', 'rbac.authorization.k8s.io', 'autoscaling',
-    'storage.k8s.io', 'resource.k8s.io'] ||
-    (request.resource.group == '' && request.resource.resource != 'replicationcontrollers') ||
-    (request.resource.group == 'apps' && request.resource.resource == 'daemonsets')))
+    !(request.resource.group in ['networking.k8s.io', 'policy', 'rbac.authorization.k8s.io', 'storage.k8s.io',
+    'resource.k8s.io'] || (request.resource.group == 'batch' && request.resource.resource == 'jobs') ||
+    (request.resource.group == '' && request.resource.resource != 'replicationcontrollers')))
 # Excludes writes that change neither content, labels, annotations nor managedFields entries. The times in managedFields
 # change with every write, and entries for the status do not concern any manifest. A write that the guard has changed can
 # look unchanged.
