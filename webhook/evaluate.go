@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"errors"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -9,6 +10,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/merge"
+	"github.com/ownership-handoff/handoff/ownership"
 )
 
 // evaluate decides on a review according to its mode.
@@ -38,7 +40,11 @@ func (h *Handler) evaluate(r *review) (out outcome, err error) {
 		out.notes = append(out.notes, warningOf("", "annotation controller-fields: "+invalid.Error(), ""))
 	}
 	if skipped := out.decided.Skipped; skipped != nil {
-		out.notes = append(out.notes, warningOf(protocol.Skipped, reasonOf(skipped).text, ": only replicas were checked"))
+		checked := ": only replicas were checked"
+		if errors.Is(skipped, ownership.ErrLastApplied) {
+			checked = ": only replicas and fields of rules were checked"
+		}
+		out.notes = append(out.notes, warningOf(protocol.Skipped, reasonOf(skipped).text, checked))
 	}
 	out.secret = r.write.Kind.GroupKind() == apitypes.SecretKind
 	out.decided.Operations = slices.Concat(unguard, out.decided.Operations)

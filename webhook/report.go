@@ -27,7 +27,7 @@ func (h *Handler) report(r *review, out outcome) {
 	}
 	if skipped := out.decided.Skipped; skipped != nil {
 		h.Metrics.skipped.WithLabelValues(reasonOf(skipped).label).Inc()
-		h.Log.Error(skipped, "decided on the scale field only: other fields were not modified", r.identity()...)
+		h.Log.Error(skipped, "not decided on all fields", r.identity()...)
 	}
 	h.recordEvents(r.write, out)
 	for _, note := range out.notes {

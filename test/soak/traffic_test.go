@@ -232,7 +232,7 @@ func skippedIn(warnings []string) string {
 		if _, reason, ok := strings.Cut(w, "handoff: skipped, "); ok {
 			return reason
 		}
-		if strings.Contains(w, "only replicas were checked") {
+		if strings.Contains(w, ": only replicas ") {
 			return w
 		}
 	}
