@@ -131,9 +131,7 @@ func TestAListInTheFileReplacesOnlyItsDefault(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got, err := config.Parse([]byte(c.text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("configuration (-want +got):\n%s", diff)
 			}
@@ -177,9 +175,7 @@ func TestManagersAndRulesReturnTheParsedLists(t *testing.T) {
 		t.Errorf("managers (-want +got):\n%s", diff)
 	}
 	rules, err := c.ParsedRules()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for sentence, of := range map[string]struct {
 		kind string
 		path fieldpath.Path
@@ -211,9 +207,7 @@ func TestTheDefaultsAreNotShared(t *testing.T) {
 
 func TestHashIdentifiesWhatAFileSays(t *testing.T) {
 	shipped, err := config.Read("../manifests/base/config.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for sentence, same := range map[string]bool{
 		"rules: []": true, "appliers: {add: []}": true, "appliers: {add: [my-tool]}": false,
 		`rules: [{name: pause, fields: [".spec.paused"]}]`: false,
@@ -229,9 +223,7 @@ func TestHashIdentifiesWhatAFileSays(t *testing.T) {
 
 func TestTheDefaultScalersAreThoseOfPackageScale(t *testing.T) {
 	got, err := config.Default().ScalerKinds()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(scale.Kinds(), got, cmp.AllowUnexported(scale.Kind{})); diff != "" {
 		t.Errorf("kinds (-want +got):\n%s", diff)
 	}

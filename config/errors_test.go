@@ -133,9 +133,7 @@ func TestEveryErrorHasFileLineAndRemedy(t *testing.T) {
 			if !isWhole {
 				text = head + text
 			}
-			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(file, []byte(text), 0o600))
 			got := "no error"
 			if _, err := config.Read(file); err != nil {
 				got = err.Error()

@@ -15,10 +15,16 @@ import (
 func parse(t *testing.T, fields string) config.HandoffConfiguration {
 	t.Helper()
 	c, err := config.Parse([]byte(head + fields))
+	must(t, err)
+	return c
+}
+
+// must ends the test if an error is not nil.
+func must(t *testing.T, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return c
 }
 
 func namesOf(rules []config.Rule) (names []string) {
@@ -36,9 +42,7 @@ func TestEveryPackIsValid(t *testing.T) {
 	}
 	for _, name := range config.Packs() {
 		p, err := config.ReadPack(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if p.Version < 1 || p.Title == "" {
 			t.Errorf("%s: no version or title", name)
 		}
@@ -57,9 +61,7 @@ func TestEveryPackIsValid(t *testing.T) {
 
 func TestRulesOfPacksComeAfterThoseOfTheFile(t *testing.T) {
 	pack, err := config.ReadPack("restarts")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const rule = "rules: [{name: mine, fields: [%s], edit: keep}]\n"
 	c := parse(t, fmt.Sprintf("packs: [restarts]\n"+rule, pack.Rules[0].Fields[0])) // with another edit than the pack
 	if diff := cmp.Diff(append([]string{"mine"}, namesOf(pack.Rules)...), namesOf(c.Rules)); diff != "" {

@@ -123,9 +123,7 @@ type ruledApply struct {
 func applyRuled(t *testing.T, field, written, was, is string) ruledApply {
 	t.Helper()
 	fields, err := ownership.ParseControllerFields(".spec" + field)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	annotated := `{"f:metadata":{"f:annotations":{"f:` + ownership.LastAppliedAnnotation + `":{}}}`
 	manifest := `{"spec":` + is + `}`
 	base := stored{lastApplied: `{"spec":{"old":1}}`, spec: was, entries: []string{entryWith("ci", annotated+"}"), entryWith("rollouts", written)}}
@@ -134,9 +132,7 @@ func applyRuled(t *testing.T, field, written, was, is string) ruledApply {
 	sent, _ := parsed(t, incoming.text())
 	d := merge.Decider{Cluster: exampleCluster{}, Rules: ownership.NewRules(ownership.Rule{Name: "r", Fields: fields, Writers: []string{"rollouts"}})}
 	out, err := d.Decide(ownership.Write{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Routes"}, FieldManager: "ci", Live: live, Incoming: sent})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	object, entries := parsed(t, patched(t, incoming.text(), operationsOf(t, out.Operations)))
 	return ruledApply{out, object, entries, manifest}
 }

@@ -56,9 +56,7 @@ func TestAWriteThatOnlyTakesOverEntriesIsNotModified(t *testing.T) {
 			live := stored{lastApplied: manifestNone, spec: is, entries: append(c.live, hpaEntry())}
 			incoming := stored{lastApplied: manifest7, spec: is, entries: append(c.incoming, hpaEntry())}
 			outcome, err := decide(writeOf(t, c.by, live, incoming), ownership.Rules{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if modified := len(outcome.Operations) > 0; modified != c.modified {
 				t.Errorf("want modified %t, got %s", c.modified, operationsOf(t, outcome.Operations))
 			}
@@ -161,9 +159,7 @@ func TestFactsAboutReplicas(t *testing.T) {
 			}
 			w.Incoming = with(c.applied, c.is, entry(c.by, "Update", late, count))
 			out, err := merge.Decider{Cluster: scaledBy{scaler: c.scaler}, Managers: managers}.Decide(w)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got := none
 			if len(out.Changes) > 0 {
 				is := out.Changes[0]

@@ -90,6 +90,14 @@ func rewriteKeeping(w ownership.Write, path fieldpath.Path) (merge.Outcome, erro
 	return merge.Rewrite(w, []*merge.Change{{Field: field, Decision: merge.Decision{Verdict: merge.Keep}}})
 }
 
+// must ends the test if an error is not nil.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func parsed(t *testing.T, text string) (ownership.Object, []ownership.Entry) {
 	t.Helper()
 	o, err := ownership.ParseObject([]byte(text))
@@ -107,9 +115,7 @@ func parsed(t *testing.T, text string) (ownership.Object, []ownership.Entry) {
 func operationsOf(t *testing.T, operations []merge.Operation) []string {
 	t.Helper()
 	patch, err := merge.EncodePatch(operations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var raw []json.RawMessage
 	if err := json.Unmarshal(patch, &raw); err != nil {
 		t.Fatalf("%v: %s", err, patch)
@@ -128,9 +134,7 @@ func operationsOf(t *testing.T, operations []merge.Operation) []string {
 func patched(t *testing.T, text string, operations []string) string {
 	t.Helper()
 	patch, err := jsonpatchv4.DecodePatch([]byte(list(operations...)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got, err := patch.Apply([]byte(text))
 	if err != nil {
 		t.Fatalf("the patch does not apply: %v", err)

@@ -108,17 +108,14 @@ func TestKeep(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			rewritten, err := rewriteKeeping(writeOf(t, c.by, c.live, c.incoming), replicas)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			object := patched(t, c.incoming.text(), operationsOf(t, rewritten.Operations))
 			if diff := jsontest.Diff(t, c.want.text(), object); diff != "" {
 				t.Errorf("the object (-want +got):\n%s", diff)
 			}
 			again := stored{lastApplied: c.want.lastApplied, entries: c.want.entries, spec: c.want.spec}
-			if rewritten, err = rewriteKeeping(writeOf(t, c.by, c.live, again), replicas); err != nil {
-				t.Fatal(err)
-			}
+			rewritten, err = rewriteKeeping(writeOf(t, c.by, c.live, again), replicas)
+			must(t, err)
 			if len(rewritten.Operations) > 0 {
 				t.Errorf("once more, it changes the object again: %s", operationsOf(t, rewritten.Operations))
 			}
@@ -159,9 +156,7 @@ func TestEntriesInAnotherVersion(t *testing.T) {
 				return fieldpath.MakePathOrDie("spec", "size")
 			}
 			rewritten, err := rewriteKeeping(w, c.kept)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			_, entries := parsed(t, patched(t, stored{spec: `{"image":"a","replicas":3}`, entries: incoming}.text(), operationsOf(t, rewritten.Operations)))
 			i := slices.IndexFunc(entries, func(e ownership.Entry) bool { return e.Manager == "operator" })
 			if i < 0 {

@@ -25,9 +25,7 @@ func TestEncodePatch(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got, err := merge.EncodePatch(c.operations)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if diff := cmp.Diff(c.want, string(got)); diff != "" {
 				t.Errorf("patch (-want +got):\n%s", diff)
 			}

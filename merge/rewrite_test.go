@@ -72,9 +72,7 @@ func TestRewriteRestoresMissingParents(t *testing.T) {
 			w := writeOf(t, csa, stored{spec: c.live}, incoming)
 			w.Scale = size
 			rewritten, err := rewriteKeeping(w, size)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got := kept
 			if len(rewritten.Changes) == 1 && rewritten.Changes[0].Decision.Verdict == merge.ManifestWins {
 				got = manifestWins
@@ -119,9 +117,7 @@ func TestRewriteCountsARecordAgainstTheSizeOfAnnotations(t *testing.T) {
 			}
 			w := ownership.Write{Live: of(`,"b":"` + strings.Repeat("k", 200) + `"`), Incoming: of("")}
 			out, err := merge.Rewrite(w, c.changes)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var got []string
 			for _, o := range out.Operations {
 				got = append(got, o.Path)
@@ -142,9 +138,7 @@ func TestRewriteClearsFieldsAndTheirManagers(t *testing.T) {
 	rollingUpdate := fieldpath.MakePathOrDie("spec", "updateStrategy", "rollingUpdate")
 	cleared := []*merge.Change{{Field: ownership.ContestedField{Path: rollingUpdate}, Decision: merge.Decision{Verdict: merge.Clear}}}
 	rewritten, err := merge.Rewrite(writeOf(t, "a", was, was), cleared)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := []string{
 		`{"op":"remove","path":"/spec/updateStrategy/rollingUpdate"}`,
 		`{"op":"add","path":"/metadata/managedFields","value":` + list(entry("a", "Update", early, strategy+"type")) + `}`,

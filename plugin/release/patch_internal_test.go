@@ -17,9 +17,7 @@ import (
 func claimsOf(t *testing.T, o ownership.Object) (lines []string) {
 	t.Helper()
 	entries, err := o.Entries()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range entries {
 		lines = append(lines, strings.TrimSpace(e.Manager+" "+e.Operation+" "+string(e.Fields.Text())))
 	}
@@ -29,13 +27,9 @@ func claimsOf(t *testing.T, o ownership.Object) (lines []string) {
 func patched(t *testing.T, o ownership.Object, patch []byte) ownership.Object {
 	t.Helper()
 	text, err := jsonpatch.MergePatch(o.Text(), patch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	result, err := ownership.ParseObject(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return result
 }
 
@@ -49,13 +43,9 @@ func TestPatchWritesOnlyTheRecords(t *testing.T) {
 		t.Fatal(refusals)
 	}
 	patch, err := p.patch()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var written map[string]map[string]any
-	if err := json.Unmarshal(patch, &written); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(patch, &written))
 	got := slices.Concat(slices.Sorted(maps.Keys(written)), slices.Sorted(maps.Keys(written["metadata"])))
 	if diff := cmp.Diff([]string{"metadata", "annotations", "managedFields", "resourceVersion"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -95,9 +85,7 @@ func TestSettleReturnsTheAnnotation(t *testing.T) {
 			o.entries = c.after
 			after := o.subject(t).Object
 			patch, err := p.settle(after.Text())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var got []string
 			if patch != nil {
 				got = claimsOf(t, patched(t, after, patch))

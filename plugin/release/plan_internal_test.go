@@ -55,18 +55,23 @@ func (o object) subject(t *testing.T) source.Subject {
 	text := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{%s"name":"web","resourceVersion":"7","managedFields":[%s]},%s`,
 		version, kind, annotations, strings.ReplaceAll(strings.Join(o.entries, ","), "VERSION", version), o.body[1:])
 	group, err := schema.ParseGroupVersion(version)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := source.Subject{Identity: source.Identity{Kind: group.WithKind(kind), Name: "web"}}
-	if s.Object, err = ownership.ParseObject([]byte(text)); err != nil {
-		t.Fatal(err)
-	}
+	s.Object, err = ownership.ParseObject([]byte(text))
+	must(t, err)
 	s.Context = ownership.ObjectContext{Managers: config.Default().Managers(), Autoscaler: o.autoscaler}
 	if o.autoscaler != "" {
 		s.Context.Scale = fieldpath.MakePathOrDie("spec", "replicas")
 	}
 	return s
+}
+
+// must ends the test if an error is not nil.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func planOf(t *testing.T, s source.Subject, fields ...string) (Plan, []error) {
@@ -78,9 +83,7 @@ func planOf(t *testing.T, s source.Subject, fields ...string) (Plan, []error) {
 func afterwards(t *testing.T, s source.Subject, p Plan) source.Subject {
 	t.Helper()
 	patch, err := p.patch()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s.Object = patched(t, s.Object, patch)
 	return s
 }

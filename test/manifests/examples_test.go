@@ -57,9 +57,7 @@ func rendered(t *testing.T, args ...string) objects {
 func TestTheExamplesBelongTogether(t *testing.T) {
 	t.Parallel()
 	file, err := config.Read(example("rule", "config.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(file.Rules) != 1 {
 		t.Errorf("want one rule, got %v", file.Rules)
 	}

@@ -75,16 +75,12 @@ func TestPodsInTheNetworkOfTheNodesAreAdmitted(t *testing.T) {
 		namespace := all["Namespace/"+system].DeepCopy()
 		namespace.SetName(c.namespace)
 		if c.standard != "" {
-			if err := unstructured.SetNestedField(namespace.Object, c.standard, "metadata", "labels", "pod-security.kubernetes.io/enforce"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, unstructured.SetNestedField(namespace.Object, c.standard, "metadata", "labels", "pod-security.kubernetes.io/enforce"))
 		}
 		kubectl(t, objects{"namespace": namespace}.text(t), "apply", "-f", "-")
 		kubectl(t, "", "create", "serviceaccount", "-n", c.namespace, "handoff-webhook")
 		spec, _, err := unstructured.NestedMap(all["Deployment/handoff-webhook"].Object, "spec", "template", "spec")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		delete(spec, "priorityClassName") // its ResourceQuota is not installed here
 		pod := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": spec}}
 		pod.SetName("probe")
@@ -116,16 +112,12 @@ func uncalled(t *testing.T, name string) (apply func(flags ...string) result) {
 	hook := chart(t)["MutatingWebhookConfiguration/handoff"].DeepCopy()
 	hook.SetName(name)
 	webhooks, _, err := unstructured.NestedSlice(hook.Object, "webhooks")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, w := range webhooks {
 		entry, _ := w.(map[string]any)
 		entry["objectSelector"] = map[string]any{"matchLabels": map[string]any{"managed-test": "never"}}
 	}
-	if err := unstructured.SetNestedSlice(hook.Object, webhooks, "webhooks"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unstructured.SetNestedSlice(hook.Object, webhooks, "webhooks"))
 	text := objects{"hook": hook}.text(t)
 	return func(flags ...string) result {
 		t.Helper()

@@ -70,17 +70,13 @@ func TestHandoffDoesNotInterceptItsOwnNamespace(t *testing.T) {
 
 func convert(t *testing.T, from map[string]any, to any) {
 	t.Helper()
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(from, to); err != nil {
-		t.Fatal(err)
-	}
+	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(from, to))
 }
 
 func matches(t *testing.T, s *metav1.LabelSelector, has labels.Set) bool {
 	t.Helper()
 	selector, err := metav1.LabelSelectorAsSelector(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return selector.Matches(has)
 }
 

@@ -13,9 +13,7 @@ func TestTheDocumentedPolicyForObjects(t *testing.T) {
 	kubectl(t, "", "create", "namespace", "restricted")
 	kubectl(t, policy, "create", "--validate=strict", "-f-")
 	kubeconfig, err := cluster.controlPlane.AddUser("editor")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	kubectl(t, "", "create", "clusterrole", "editors", "--verb=*", "--resource=configmaps")
 	kubectl(t, "", "create", "rolebinding", "editors", "-n", "restricted", "--clusterrole=editors", "--user=editor")
 	kubectl(t, "", "create", "clusterrole", "role-editors", "--verb=get,patch", "--resource=clusterroles", "--resource-name=role-editors")

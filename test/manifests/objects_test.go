@@ -49,9 +49,7 @@ func (o objects) text(t *testing.T) string {
 		list.Items = append(list.Items, *object)
 	}
 	text, err := list.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
@@ -88,9 +86,7 @@ func kustomization(t *testing.T, text string) objects {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(strings.ReplaceAll(text, "MANIFESTS", manifests)), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return decode(t, kubectl(t, "", "kustomize", dir).Stdout)
 }
 

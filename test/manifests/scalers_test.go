@@ -34,13 +34,9 @@ func readableScalers(t *testing.T, all objects) (resources []string) {
 func resourcesOf(t *testing.T, text string) (resources []string) {
 	t.Helper()
 	c, err := config.Parse([]byte("apiVersion: " + config.APIVersion + "\nkind: " + config.Kind + "\n" + text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	kinds, err := c.ScalerKinds()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, k := range kinds {
 		plural, _ := meta.UnsafeGuessKindToResource(k.GroupKind.WithVersion(""))
 		resources = append(resources, plural.GroupResource().String())

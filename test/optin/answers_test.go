@@ -71,13 +71,10 @@ func TestTheAnswerIsWhatTheAPIServerDoes(t *testing.T) {
 			t.Errorf("the metric of labels is %s", got)
 		}
 	})
-	if err := cluster.webhook.Unregister(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Run("not at all", func(t *testing.T) { compare(t, cells) })
-	if err := cluster.webhook.Register(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	t.Run("not at all", func(t *testing.T) {
+		unregister(t)
+		compare(t, cells)
+	})
 }
 
 // allNamespaces returns a kustomization with manifests/components/all-namespaces.
@@ -85,9 +82,7 @@ func allNamespaces(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	manifests, err := filepath.Rel(dir, filepath.Join(cluster.root, "manifests"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	text := "resources: [" + manifests + "/base]\ncomponents: [" + manifests + "/components/all-namespaces]\n"
 	objects.Write(t, text, dir, "kustomization.yaml")
 	return dir
@@ -128,8 +123,8 @@ func createCells(t *testing.T) (cells []cell) {
 	for _, modeOf := range []string{"", "off", "warn", "enforce", "enforced"} {
 		for _, labeled := range []string{"", "follows"} {
 			for _, system := range []string{"", "true"} {
-				value, must := optin.NamespaceLabel(modeOf, modeOf != "")
-				if !must || labeled == "" {
+				value, has := optin.NamespaceLabel(modeOf, modeOf != "")
+				if !has || labeled == "" {
 					value = ""
 				}
 				namespace := fmt.Sprintf("answers-%d", len(cells))
@@ -154,9 +149,7 @@ func compare(t *testing.T, cells []cell) {
 	var wrong []string
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Second) {
 		in, err := installation.Of(t.Context(), cluster.plane.Config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		wrong = nil
 		for _, c := range cells {
 			var labels map[string]string
@@ -185,9 +178,7 @@ func modeOf(t *testing.T, c cell) optin.Mode {
 	config := rest.CopyConfig(cluster.plane.Config)
 	config.WarningHandlerWithContext = objects.Warnings{}
 	client, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var seen []string
 	ctx := objects.WithWarnings(context.Background(), &seen)
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}},"spec":{"replicas":3,"paused":true}}`,
@@ -195,9 +186,7 @@ func modeOf(t *testing.T, c cell) optin.Mode {
 	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	o, err := client.Resource(deployments).Namespace(c.namespace).Patch(ctx, c.name(), types.MergePatchType, []byte(patch),
 		metav1.PatchOptions{FieldManager: "kubectl-client-side-apply", DryRun: []string{metav1.DryRunAll}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	replicas, _, err := unstructured.NestedInt64(o.Object, "spec", "replicas")
 	switch {
 	case err != nil:

@@ -53,9 +53,8 @@ func newNeighbor(t *testing.T, inMode string) *neighbor {
 	config := rest.CopyConfig(cluster.plane.Config)
 	config.QPS, config.WarningHandlerWithContext = -1, objects.Warnings{}
 	var err error
-	if n.api, err = client.New(config, client.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	n.api, err = client.New(config, client.Options{})
+	must(t, err)
 	return n
 }
 
@@ -83,9 +82,7 @@ func (n *neighbor) apply(ctx context.Context, options ...client.PatchOption) (se
 func (n *neighbor) look(t *testing.T) string {
 	t.Helper()
 	seen, _, err := n.apply(t.Context(), client.DryRunAll)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all := []string{seen}
 	for _, kind := range []string{"v1/Namespace", "apps/v1/Deployment", "autoscaling/v2/HorizontalPodAutoscaler", "v1/ConfigMap", "v1/Event"} {
 		list := &unstructured.UnstructuredList{}
@@ -95,13 +92,9 @@ func (n *neighbor) look(t *testing.T) string {
 		if kind == "v1/Namespace" {
 			options = []client.ListOption{client.MatchingFields{"metadata.name": n.namespace}}
 		}
-		if err := n.api.List(t.Context(), list, options...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.api.List(t.Context(), list, options...))
 		text, err := json.MarshalIndent(list.Items, "", " ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all = append(all, string(text))
 	}
 	return strings.Join(all, "\n")
@@ -124,20 +117,13 @@ func newTenant(t *testing.T, neighbor string) *tenant {
 		kubectl(t, "", "create", "rolebinding", role, "-n", m.namespace, "--clusterrole=system:aggregate-to-"+role, "--user=mallory")
 	}
 	kubeconfig, err := cluster.plane.AddUser("mallory", "system:authenticated")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
-	if m.api, err = client.New(config, client.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := applies("kubectl", strings.Replace(own("", "a", ""), `"replicas":3`, `"replicas":5`, 1))(m); err != nil {
-		t.Fatal(err)
-	}
+	m.api, err = client.New(config, client.Options{})
+	must(t, err)
+	must(t, applies("kubectl", strings.Replace(own("", "a", ""), `"replicas":3`, `"replicas":5`, 1))(m))
 	kubectl(t, "", "autoscale", "deployment", "own", "-n", m.namespace, "--max=9") // all applies keep 5
 	return m
 }
@@ -386,13 +372,9 @@ func TestTheLoadOfATenantDelaysNoOthers(t *testing.T) {
 	undecided := 0
 	for range 40 {
 		_, alone, err := without.apply(t.Context(), client.DryRunAll)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		seen, took, err := n.apply(t.Context(), client.DryRunAll)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if !strings.Contains(seen, "replicas 7") {
 			undecided++
 		}

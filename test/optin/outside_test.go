@@ -28,9 +28,7 @@ func TestObjectsOutsideNamespacesAreCalledForOnlyWithTheLabel(t *testing.T) {
 		{Group: "scheduling.k8s.io", Resource: "priorityclasses"},
 	}
 	in, err := installation.Of(t.Context(), cluster.plane.Config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for label, called := range map[string]string{"": "", "off": "", "enforce": outside, "enfroce": outside} {
 		t.Run(label, func(t *testing.T) {
 			object, labels := installation.Object{}, ""
@@ -74,9 +72,7 @@ func applyOutside(t *testing.T, generation, labels string) {
 
 // TestNothingOutsideNamespacesIsBlockedWithoutPods stops the webhook.
 func TestNothingOutsideNamespacesIsBlockedWithoutPods(t *testing.T) {
-	if err := cluster.webhook.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cluster.webhook.Stop())
 	defer install(t, handofftest.Options{})
 	before := apiServerMetric(t, "apiserver_admission_webhook_fail_open_count", outside)
 	applyOutside(t, "1", optin.Label+": enforce")

@@ -1,7 +1,6 @@
 package optin_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
@@ -15,14 +14,7 @@ import (
 // TestThePolicyLimitsThePermissionToTheLabel impersonates the ServiceAccount, as someone could who controls a pod of handoff. No
 // webhook corrects what it writes.
 func TestThePolicyLimitsThePermissionToTheLabel(t *testing.T) {
-	if err := cluster.webhook.Unregister(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := cluster.webhook.Register(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	unregister(t)
 	warned, plain := "policy-warned", "policy-plain"
 	kubectl(t, `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "policy-warned", "labels": {"team": "web"},
 		"annotations": {"`+mode+`": "warn"}, "finalizers": ["example.com/mine"]}}`, "create", "-f-")
@@ -82,9 +74,7 @@ func clientOf(t *testing.T, user string) client.Client {
 	config := rest.CopyConfig(cluster.plane.Config)
 	config.Impersonate.UserName = user
 	c, err := client.New(config, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c
 }
 

@@ -19,9 +19,7 @@ import (
 func TestLabelsAreRepairedAfterAnOutage(t *testing.T) {
 	annotated, removed, forged, untouched := newNamespace(t), newNamespace(t), newNamespace(t), newNamespace(t)
 	kubectl(t, "", "annotate", "namespace", removed, mode+"=enforce")
-	if err := cluster.webhook.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cluster.webhook.Stop())
 	kubectl(t, "", "annotate", "namespace", annotated, mode+"=enforce")
 	kubectl(t, "", "annotate", "namespace", removed, mode+"-")
 	kubectl(t, "", "label", "namespace", forged, mode+"="+strings.Repeat("x", 63))
@@ -34,9 +32,7 @@ func TestLabelsAreRepairedAfterAnOutage(t *testing.T) {
 
 	// Every pod repairs labels, also one that the API server does not call.
 	other, err := handofftest.Start(t.Context(), cluster.plane, handofftest.Options{Kubeconfig: cluster.kubeconfig})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() {
 		if err := other.Stop(); err != nil {
 			t.Error(err)
@@ -82,14 +78,10 @@ func TestRepairsThatCannotSucceed(t *testing.T) {
 
 	const reader = "system:serviceaccount:elsewhere:reader"
 	kubeconfig, err := cluster.plane.AddUser(reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	kubectl(t, "", "create", "clusterrolebinding", "reader", "--clusterrole=handoff-webhook", "--user="+reader)
 	webhook, err := handofftest.Start(t.Context(), cluster.plane, handofftest.Options{Kubeconfig: kubeconfig})
-	if err != nil {
-		t.Fatal(err) // it is not ready
-	}
+	must(t, err) // it is not ready
 	defer func() {
 		if err := webhook.Stop(); err != nil {
 			t.Error(err)
@@ -112,14 +104,7 @@ func TestTheDocumentedCommandsForTheLabel(t *testing.T) {
 	if cleanup == "" {
 		t.Fatal("the commands are not in docs/install.md")
 	}
-	if err := cluster.webhook.Unregister(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := cluster.webhook.Register(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
+	unregister(t)
 	modes := map[string]string{"enforce": "enforce", "warn": "warn", "off": "none", "": "none"}
 	names := map[string]string{}
 	for mode, want := range modes {

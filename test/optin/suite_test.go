@@ -122,6 +122,14 @@ func kubectl(t *testing.T, stdin string, args ...string) process.Result {
 	return r
 }
 
+// must ends the test if an error is not nil.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func short(text string) string { return text[:min(len(text), 300)] }
 
 // install replaces the webhook, and registers it.
@@ -131,9 +139,14 @@ func install(t *testing.T, options handofftest.Options) {
 	if err == nil {
 		err = startWebhook(t.Context(), options)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+}
+
+// unregister removes the registration of the webhook until the test ends.
+func unregister(t *testing.T) {
+	t.Helper()
+	must(t, cluster.webhook.Unregister(t.Context()))
+	t.Cleanup(func() { must(t, cluster.webhook.Register(context.WithoutCancel(t.Context()))) })
 }
 
 // namespaceIn decodes the namespace that a command has printed with -o json.
@@ -156,13 +169,9 @@ func newNamespace(t *testing.T) (name string) {
 func get(t *testing.T, name string) *corev1.Namespace {
 	t.Helper()
 	o, err := cluster.reader.Get(t.Context(), "", "namespace", name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	read := &corev1.Namespace{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, read); err != nil {
-		t.Fatal(err)
-	}
+	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, read))
 	return read
 }
 
@@ -210,9 +219,7 @@ func metric(t *testing.T, name string) string {
 func metrics(t *testing.T, prefix string) (lines []string) {
 	t.Helper()
 	text, err := cluster.webhook.Metrics(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, prefix) {
 			lines = append(lines, strings.TrimSpace(line))
@@ -232,9 +239,7 @@ func audited(t *testing.T, offset int64, namespace string) (lines []string) {
 			ObjectRef   struct{ Resource, Namespace string }
 			User        struct{ Username string }
 		}
-		if err := json.Unmarshal([]byte(line), &event); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(line), &event))
 		if event.ObjectRef.Namespace != namespace || event.User.Username == "system:apiserver" {
 			continue
 		}
@@ -255,8 +260,6 @@ func audited(t *testing.T, offset int64, namespace string) (lines []string) {
 func auditOffset(t *testing.T) int64 {
 	t.Helper()
 	info, err := os.Stat(filepath.Join(cluster.plane.Dir, "audit.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return info.Size()
 }

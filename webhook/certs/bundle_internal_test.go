@@ -29,10 +29,16 @@ func newCA(t *testing.T, age, duration time.Duration) *rotator.KeyPairArtifacts 
 	created := time.Now().Add(-age)
 	maker := &rotator.CertRotator{CAName: caName, CAOrganization: project}
 	a, err := maker.CreateCACert(created.Add(-backdate), created.Add(duration))
+	must(t, err)
+	return a
+}
+
+// must ends the test if an error is not nil.
+func must(t *testing.T, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return a
 }
 
 func newSeenCAs() *seenCAs { return &seenCAs{inSecret: map[string]bool{}, at: map[string]time.Time{}} }
@@ -79,9 +85,7 @@ func TestTheOldCAStaysInTheBundleForADay(t *testing.T) {
 			for _, at := range slices.Sorted(maps.Keys(c.syncs)) {
 				for range 2 { // the second call changes nothing
 					next, err := seen.bundle(c.syncs[at], got, now.Add(at))
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					got = next
 				}
 			}

@@ -34,9 +34,7 @@ func TestFilesOfANewCAWaitForTheAPIServers(t *testing.T) {
 				}
 			}
 			next, err := r.write(*c.next, c.trusted)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			want := c.next
 			if c.waits {
 				want = c.onDisk

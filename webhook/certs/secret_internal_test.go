@@ -59,9 +59,7 @@ func TestRenewReplacesOnlyInvalidCertificates(t *testing.T) {
 			}
 			secret := &corev1.Secret{Data: c.data}
 			changed, err := r.renew(secret)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if changed != (c.ca || c.serving) {
 				t.Errorf("changed: %t", changed)
 			}
@@ -90,9 +88,7 @@ func issued(t *testing.T, r *Rotator, a *rotator.KeyPairArtifacts, from, until t
 	t.Helper()
 	maker := &rotator.CertRotator{DNSName: r.names()[0], ExtraDNSNames: r.names()[1:], ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	crt, key, err := maker.CreateCertPEM(a, time.Now().Add(from), time.Now().Add(until))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return map[string][]byte{"ca.crt": a.CertPEM, "ca.key": a.KeyPEM, "tls.crt": crt, "tls.key": key}
 }
 
@@ -133,9 +129,7 @@ func TestACertificateStartsWithItsCA(t *testing.T) {
 		t.Fatal(err)
 	}
 	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if begins := pair.Leaf.NotBefore; !begins.Equal(a.Cert.NotBefore) {
 		t.Errorf("the certificate starts at %s, its CA at %s", begins, a.Cert.NotBefore)
 	}
@@ -145,9 +139,7 @@ func TestACertificateStartsWithItsCA(t *testing.T) {
 func wantValid(t *testing.T, r *Rotator, data map[string][]byte) {
 	t.Helper()
 	pair, err := tls.X509KeyPair(data["tls.crt"], data["tls.key"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(data["ca.crt"])
 	for _, name := range []string{r.options.Service, r.options.Service + ".handoff-system", r.options.Service + ".handoff-system.svc"} {

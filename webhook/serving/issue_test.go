@@ -44,9 +44,8 @@ func issue(t *testing.T, name string, ca *issued, notBefore, notAfter time.Durat
 		crt: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}),
 	}
-	if i.pair, err = tls.X509KeyPair(i.crt, i.key); err != nil {
-		t.Fatal(err)
-	}
+	i.pair, err = tls.X509KeyPair(i.crt, i.key)
+	must(t, err)
 	return i
 }
 

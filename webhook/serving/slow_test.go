@@ -39,9 +39,7 @@ func dialer(from string) *net.Dialer {
 func (s *server) dial(from string) net.Conn {
 	s.Helper()
 	connection, err := dialer(from).Dial("tcp", s.address())
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s.T, err)
 	s.Cleanup(func() { _ = connection.Close() })
 	return connection
 }
@@ -50,9 +48,8 @@ func (s *server) dial(from string) net.Conn {
 func (s *server) send(head string, size int) {
 	s.Helper()
 	connection := tls.Client(s.dial("127.0.0.1"), unverified())
-	if _, err := io.WriteString(connection, "POST /mutate HTTP/1.1\r\nHost: handoff\r\n"+head+"\r\n\r\n"); err != nil {
-		s.Fatal(err)
-	}
+	_, err := io.WriteString(connection, "POST /mutate HTTP/1.1\r\nHost: handoff\r\n"+head+"\r\n\r\n")
+	must(s.T, err)
 	// The server may close the connection before everything is sent.
 	_, _ = connection.Write([]byte(strings.Repeat(" ", size)))
 }

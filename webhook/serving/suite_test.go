@@ -210,9 +210,7 @@ func (s *server) served() []byte {
 func (s *server) inFlight() float64 {
 	s.Helper()
 	families, err := s.registry.Gather()
-	if err != nil {
-		s.Fatal(err)
-	}
+	must(s.T, err)
 	for _, family := range families {
 		if family.GetName() == "handoff_reviews_in_flight" {
 			return family.GetMetric()[0].GetGauge().GetValue()
