@@ -21,22 +21,19 @@ func FuzzRead(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	f.Fuzz(compare)
-}
-
-func compare(t *testing.T, text string) {
-	t.Helper()
-	want := byJSONText(text)
-	n, err := jsonnode.Read("live", []byte(text))
-	if (err == nil) != (want == nil) {
-		t.Fatalf("%q: error %v, jsontext's %v", text, err, want)
-	}
-	if err != nil {
-		return
-	}
-	if got := string(n.AppendText(nil)); got != strings.Trim(text, " \t\r\n") {
-		t.Fatalf("%q is written as %q", text, got)
-	}
+	f.Fuzz(func(t *testing.T, text string) {
+		want := byJSONText(text)
+		n, err := jsonnode.Read("live", []byte(text))
+		if (err == nil) != (want == nil) {
+			t.Fatalf("%q: error %v, jsontext's %v", text, err, want)
+		}
+		if err != nil {
+			return
+		}
+		if got := string(n.AppendText(nil)); got != strings.Trim(text, " \t\r\n") {
+			t.Fatalf("%q is written as %q", text, got)
+		}
+	})
 }
 
 func byJSONText(text string) error {

@@ -47,7 +47,7 @@ func TestApply(t *testing.T) {
 	const replicas = ".spec.replicas"
 	for name, c := range map[string]struct {
 		text  string
-		edits string
+		edits string // separated by semicolons
 		want  string
 	}{
 		"a line":                    {"spec:\n  replicas: 3\n  paused: true\n", replicas, "spec:\n  paused: true\n"},
@@ -87,14 +87,14 @@ func TestApply(t *testing.T) {
 		"all fields of an element":  {"l:\n- name: a\n  r: {x: 1}\n- name: b\n", `.l[name="a"].r`, "l:\n- name: a\n- name: b\n"},
 		"after a dash":              {"l:\n- r: 1\n  name: a\n- name: b\n", `.l[name="a"].r`, "l:\n- name: a\n- name: b\n"},
 		"after a dash, a comment":   {"l:\n- r: 1\n  # c\n  name: a\n- name: b\n", `.l[name="a"].r`, "l:\n-\n  # c\n  name: a\n- name: b\n"},
-		"after a dash, two":         {"l:\n  - r: 1\n    s:\n    - 2\n    name: a\n    t: 3\n", `.l[name="a"].r .l[name="a"].s`, "l:\n  - name: a\n    t: 3\n"},
+		"after a dash, two":         {"l:\n  - r: 1\n    s:\n    - 2\n    name: a\n    t: 3\n", `.l[name="a"].r;.l[name="a"].s`, "l:\n  - name: a\n    t: 3\n"},
 		"after a dash alone":        {"l:\n- name: b\n- # the first\n  name: a\n  command: [a,\n   b]\n", `.l[name="a"]`, "l:\n- name: b\n"},
 		"an element":                {"l:\n- a\n- b # x\n- c\n", `.l[="b"]`, "l:\n- a\n- c\n"},
 		"an element in flow":        {"l: [a, b]\n", `.l[="b"]`, "l: [a]\n"},
-		"all elements":              {"k: 1\nl: [a, b]\n", `.l[="b"] .l[="a"]`, "k: 1\n"},
-		"neighbors":                 {"spec:\n  a: 1\n  # c\n  b: 2\n  c: 3\n", ".spec.a .spec.b", "spec:\n  # c\n  c: 3\n"},
-		"neighbors in flow":         {"spec: {a: 1, b: 2, c: 3}\n", ".spec.b .spec.c", "spec: {a: 1}\n"},
-		"places in several parents": {"spec: {a: 1, b: {c: 2, d: 3}}\nx:\n  y: 1\n  z: 2\n", ".spec.b.c .x.y", "spec: {a: 1, b: {d: 3}}\nx:\n  z: 2\n"},
+		"all elements":              {"k: 1\nl: [a, b]\n", `.l[="b"];.l[="a"]`, "k: 1\n"},
+		"neighbors":                 {"spec:\n  a: 1\n  # c\n  b: 2\n  c: 3\n", ".spec.a;.spec.b", "spec:\n  # c\n  c: 3\n"},
+		"neighbors in flow":         {"spec: {a: 1, b: 2, c: 3}\n", ".spec.b;.spec.c", "spec: {a: 1}\n"},
+		"places in several parents": {"spec: {a: 1, b: {c: 2, d: 3}}\nx:\n  y: 1\n  z: 2\n", ".spec.b.c;.x.y", "spec: {a: 1, b: {d: 3}}\nx:\n  z: 2\n"},
 		"a value":                   {"spec:\n  replicas: 3 # x\n  paused: true\n", replicas + " = 7", "spec:\n  replicas: 7 # x\n  paused: true\n"},
 		"a value in flow":           {"spec: {replicas: 3, paused: true}\n", replicas + " = 7", "spec: {replicas: 7, paused: true}\n"},
 		"a value for null":          {"spec:\n  replicas:\n  paused: true\n", replicas + " = 7", "spec:\n  replicas: 7\n  paused: true\n"},
@@ -103,7 +103,7 @@ func TestApply(t *testing.T) {
 		"a value and a removal":     {"spec: {a: 1, replicas: 3, b: 2}\n", replicas + " = 7;.spec.b", "spec: {a: 1, replicas: 7}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := edited(t, c.text, editsOf(c.edits)...)
+			got, err := edited(t, c.text, strings.Split(c.edits, ";")...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,13 +132,6 @@ func TestMergeKeysAreVisitedOnce(t *testing.T) {
 			t.Errorf("found in line %d of\n%s", at.Line(), text)
 		}
 	}
-}
-
-func editsOf(text string) []string {
-	if strings.Contains(text, " = ") {
-		return strings.Split(text, ";")
-	}
-	return strings.Fields(text)
 }
 
 func TestApplyWithoutEditsReturnsTheFile(t *testing.T) {

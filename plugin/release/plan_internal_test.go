@@ -79,15 +79,6 @@ func planOf(t *testing.T, s source.Subject, fields ...string) (Plan, []error) {
 	return Of(s, fields, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 }
 
-// afterwards returns a subject after the patch of a plan.
-func afterwards(t *testing.T, s source.Subject, p Plan) source.Subject {
-	t.Helper()
-	patch, err := p.patch()
-	must(t, err)
-	s.Object = patched(t, s.Object, patch)
-	return s
-}
-
 type planCase struct {
 	object object
 	fields []string
@@ -187,12 +178,14 @@ func TestPlan(t *testing.T) {
 			if got := Texts(p.Delete); got != c.delete {
 				t.Errorf("delete %s, want %s", got, c.delete)
 			}
-			after := afterwards(t, s, p)
-			lastApplied, _ := after.Object.Annotation(ownership.LastAppliedAnnotation).String()
+			patch, err := p.patch()
+			must(t, err)
+			s.Object = patched(t, s.Object, patch)
+			lastApplied, _ := s.Object.Annotation(ownership.LastAppliedAnnotation).String()
 			if got := lastAppliedBody(t, lastApplied); got != c.left {
 				t.Errorf("last-applied: %s, want %s", got, c.left)
 			}
-			again, refusals := planOf(t, after, c.fields...)
+			again, refusals := planOf(t, s, c.fields...)
 			if refusals != nil || len(again.Diff) > 0 {
 				t.Errorf("once more: %v %v", again.Diff, refusals)
 			}

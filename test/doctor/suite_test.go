@@ -160,9 +160,7 @@ func apply() error {
 }
 
 // trustCA sets the caBundle of each webhook, as cert-manager's cainjector does.
-func trustCA() error { return setBundle(cluster.certificate.ca) }
-
-func setBundle(ca []byte) error {
+func trustCA() error {
 	registered, err := cluster.reader.Get(context.Background(), "", "mutatingwebhookconfiguration", "handoff")
 	if err != nil {
 		return err
@@ -174,7 +172,7 @@ func setBundle(ca []byte) error {
 	var operations []string
 	for i := range webhooks {
 		operations = append(operations, fmt.Sprintf(`{"op": "add", "path": "/webhooks/%d/clientConfig/caBundle", "value": %q}`,
-			i, base64Of(ca)))
+			i, base64Of(cluster.certificate.ca)))
 	}
 	return change("cainjector", "mutatingwebhookconfiguration/handoff", "["+strings.Join(operations, ",")+"]")
 }

@@ -57,11 +57,7 @@ func (f *following) logged(texts ...string) (count int) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
 	for _, line := range f.lines {
-		all := true
-		for _, text := range texts {
-			all = all && strings.Contains(line, text)
-		}
-		if all {
+		if !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(line, text) }) {
 			count++
 		}
 	}
