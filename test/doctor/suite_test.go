@@ -260,7 +260,7 @@ func kubectl(input string, args ...string) (string, error) {
 }
 
 // run runs a command line of the plugin.
-func run(t *testing.T, kubeconfig string, args ...string) (code int, output, errors string) {
+func run(t *testing.T, kubeconfig string, args ...string) (code int, output, problems string) {
 	t.Helper()
 	t.Setenv("KUBECONFIG", kubeconfig)
 	t.Setenv("KUBECACHEDIR", filepath.Join(cluster.Dir, "cache"))
@@ -275,9 +275,9 @@ func run(t *testing.T, kubeconfig string, args ...string) (code int, output, err
 // diagnose returns the report of kubectl handoff doctor.
 func diagnose(t *testing.T) (code int, report doctor.Report) {
 	t.Helper()
-	code, output, errors := run(t, cluster.Kubeconfig, "doctor", "-o", "json")
+	code, output, problems := run(t, cluster.Kubeconfig, "doctor", "-o", "json")
 	if err := json.Unmarshal([]byte(output), &report); err != nil {
-		t.Fatalf("exit code %d: %v\n%s%s", code, err, output, errors)
+		t.Fatalf("exit code %d: %v\n%s%s", code, err, output, problems)
 	}
 	return code, report
 }
