@@ -140,7 +140,7 @@ func (p *play) book(w step, o observation) (decided ledger.Outcomes, unlike []st
 	switch {
 	case err != nil, o.answer.err != nil:
 		return decided, nil, err
-	case w.verb == apply && (o.answer.unsent || o.twinErr == nil && reflect.DeepEqual(compare(o.before, o.twin), differences{})):
+	case (w.verb == apply || w.verb == serverApply) && (o.answer.unsent || o.twinErr == nil && reflect.DeepEqual(compare(o.before, o.twin), differences{})):
 		return nil, nil, nil // it changes nothing, so that the API server does not call handoff
 	case p.opted.live == nil:
 		p.ledger = next
