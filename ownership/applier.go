@@ -76,10 +76,12 @@ func (m Managers) onlyControls(e Entry) bool {
 	if of == nil || !m.isControlled(e) || of.isCreatedBy(e) {
 		return false
 	}
-	return slices.ContainsFunc(once(m.known().declarers, e.Object, func() []string { return m.declarers(of) }), func(by string) bool { return by != e.Manager })
+	declarers := once(m.known().declarers, e.Object, func() []string { return m.declarers(of) })
+	return slices.ContainsFunc(declarers, func(manager string) bool { return manager != e.Manager })
 }
 
-// declarers returns up to two managers that have declared more of an object than fields of controllers.
+// declarers returns the first two managers that have declared more of an object than fields of controllers: one of them is another than any
+// given one.
 func (m Managers) declarers(of *surroundings) (found []string) {
 	for _, e := range of.entries() {
 		if len(found) < 2 && e.Subresource == "" && !slices.Contains(found, e.Manager) && declares(e) && !m.isControlled(e) {

@@ -2,6 +2,7 @@ package ownership
 
 import (
 	"bytes"
+	"strings"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
@@ -55,6 +56,12 @@ type FieldOwner struct {
 	By string
 	// Rule names the rule that assigns the field to a Controller: Rule.Name, or ControllerFieldsAnnotation.
 	Rule string
+}
+
+// Object returns the kind and the name of the autoscaler that owns a field; ok is false if it is no object, but a field manager.
+func (o FieldOwner) Object() (kind, name string, ok bool) {
+	kind, name, ok = strings.Cut(o.By, "/")
+	return kind, name, ok && o.Kind == Autoscaler
 }
 
 // Writer is the kind of client that sends a request.

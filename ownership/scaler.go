@@ -21,9 +21,9 @@ type Scaler struct {
 	Readable []string
 }
 
-// Owner returns the name of the scaler that owns the scale field of a live object, "" if none does, given the value of the base. If 0 replicas switch the
-// scaler off, and an applier manages them or the base sets them, the manifest owns them, and can switch it on again. A write of 0 through
-// /scale, as of kubectl scale, removes the field from the entries of appliers.
+// Owner returns the name of the scaler that owns the scale field of a live object, "" if none does. base is the field's value in the base
+// as JSON, nil if it has none. If 0 replicas switch the scaler off, and an applier manages them or the base sets them, the manifest owns
+// them, and can switch it on again. A write of 0 through /scale, as of kubectl scale, removes the field from the entries of appliers.
 func (s Scaler) Owner(scale fieldpath.Path, live Object, base []byte, entries []Entry, managers Managers) string {
 	isApplied := func(e Entry) bool {
 		path := scale

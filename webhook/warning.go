@@ -37,13 +37,14 @@ func (out outcome) overlong(c *merge.Change, path, value string) int {
 	return len(protocol.WarningPrefix) + len(before) + min(len(name), shortName) + len(after) - warningLimit
 }
 
-// isHeldBack reports whether the manifest sets replicas that an autoscaler keeps it from changing, and an apply changes them once the
-// autoscaler is deleted: one that is not an object is known by what it has written, which stays. If the same commit deletes the autoscaler,
-// the apply comes first.
+// isHeldBack reports whether the manifest sets replicas that an autoscaler keeps it from changing, and that it changes once the object of
+// the autoscaler is deleted. One without an object is known by what it has written, and stays the owner. If the same commit deletes the
+// autoscaler, the apply comes first.
 func isHeldBack(c *merge.Change) bool {
 	f := c.Field
-	isKept := f.Scale && f.Owner.Kind == ownership.Autoscaler && c.Decision.Verdict == merge.Keep
-	return isKept && strings.Contains(f.Owner.By, "/") && f.Declared.Manifest == ownership.Sets && f.Changed() && !c.OffAtZero
+	_, _, isObject := f.Owner.Object()
+	isKept := f.Scale && isObject && c.Decision.Verdict == merge.Keep
+	return isKept && f.Declared.Manifest == ownership.Sets && f.Changed() && !c.OffAtZero
 }
 
 // words returns the warning in three parts: before the owner's name, the name, and after it.

@@ -56,7 +56,7 @@ func (e Explanation) who(f *ownership.Field, it string) string {
 	if len(f.Entries) > 0 {
 		last = f.Entries[0]
 	}
-	kind, name, isScaler := strings.Cut(owner.By, "/")
+	kind, name, isScaler := owner.Object()
 	scaler := fmt.Sprintf("%s %#q", kind, name)
 	setter := ownership.Other
 	switch {
@@ -64,7 +64,7 @@ func (e Explanation) who(f *ownership.Field, it string) string {
 		return "its manager is not recorded"
 	case owner.Kind == ownership.Default:
 		return "the API server set " + it + " by default"
-	case owner.Kind != ownership.Autoscaler || !isScaler:
+	case !isScaler:
 		text := setBy(owner.Kind, owner.By, it) + through(last, f.Since)
 		switch {
 		case owner.Rule == ownership.ControllerFieldsAnnotation:

@@ -80,7 +80,7 @@ func (o *observation) check() (found []finding) {
 		keeps := func(name string) bool { return o.keeps(name) && (mentions(o.twinErr, name) || isPanic(o.twinErr)) }
 		// With the patch of any webhook, the API server takes an empty map for a missing one.
 		isEmptied := len(o.named) > 0 && strings.Contains(o.twinErr.Error(), "field is immutable when `immutable` is set")
-		isHidden := o.kind.Kind == "Service" && strings.Contains(o.twinErr.Error(), hiddenField) // isHidden
+		isHidden := o.kind.Kind == "Service" && strings.Contains(o.twinErr.Error(), hiddenField)
 		if len(o.cleared) == 0 && !slices.ContainsFunc(o.named, keeps) && !isEmptied && !isHidden {
 			report(checkAccepted, rule(o.twinErr), "%v", o.twinErr)
 		}
@@ -313,7 +313,7 @@ func mentions(err error, path string) bool {
 }
 
 const (
-	hiddenField = ".spec.internalTrafficPolicy"
+	hiddenField = ".spec.internalTrafficPolicy" // of a Service that was an ExternalName (isHidden)
 
 	scaleField = ".spec.replicas" // of all kinds of the grammar
 	annotation = ".metadata.annotations." + lastApplied

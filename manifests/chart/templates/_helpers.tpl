@@ -149,9 +149,9 @@ e.manager in [{{ join ", " $names }}]{{ join "" $prefixes }}
     'root-ca-cert-publisher', 'persistent-volume-binder', 'pvc-protection-controller', 'ttl-after-finished-controller',
     'generic-garbage-collector', 'namespace-controller', 'pod-garbage-collector',
     'clusterrole-aggregation-controller']))
-# When an object is created, it can already be the target of an autoscaler, or what its manifest sets is recorded for a rule with
-# edit: apply. Neither is likely for these.
-- name: created-can-be-kept-later
+# A creation matters if an autoscaler can already target the object, or if its manifest is likely to be recorded for a rule with
+# edit: apply. For these kinds it does not.
+- name: creation-can-matter
   expression: >-
     request.operation != 'CREATE' || (object.?spec.hasValue() &&
     !(request.resource.group in ['networking.k8s.io', 'policy', 'rbac.authorization.k8s.io', 'storage.k8s.io',
