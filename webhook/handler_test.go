@@ -184,3 +184,13 @@ func TestRulesAndAnnotationsMakeControllersOwners(t *testing.T) {
 		})
 	}
 }
+
+// TestAnUnreadableLastAppliedDoesNotPreventAKeep verifies that replicas are kept, and what the warning says was not checked.
+func TestAnUnreadableLastAppliedDoesNotPreventAKeep(t *testing.T) {
+	unreadable := applied3().with(lastApplied, "{")
+	response := newServer(t, enforced()).answer(t, update(csa, scaledBy7(), unreadable).body())
+	want := "handoff: skipped, annotation last-applied-configuration is not valid: only replicas and fields of rules were checked"
+	if !slices.Contains(response.Warnings, want) || response.Patch == nil {
+		t.Errorf("want %q and a patch, got %q, %s", want, response.Warnings, response.Patch)
+	}
+}
