@@ -116,7 +116,8 @@ func (e *editor) partsOf(parent *yaml.Node) (parts []part) {
 	return parts
 }
 
-// removeFrom cuts the removed children of a mapping or sequence: each run of removed neighbors together with the separators.
+// removeFrom cuts the removed children of a mapping or sequence: each run of removed neighbors together with the separators. Comments
+// between the parts of a flow collection stay: they end a run.
 func (e *editor) removeFrom(parent *yaml.Node) {
 	parts := e.partsOf(parent)
 	var left []*yaml.Node
@@ -126,7 +127,7 @@ func (e *editor) removeFrom(parent *yaml.Node) {
 			continue
 		}
 		run := i + 1
-		for run < len(parts) && parts[run].removed {
+		for run < len(parts) && parts[run].removed && !(isFlow(parent) && e.hasComment(parts[run-1].end, parts[run].start)) {
 			run++
 		}
 		if isFlow(parent) {
@@ -140,14 +141,13 @@ func (e *editor) removeFrom(parent *yaml.Node) {
 }
 
 // cutFlow cuts parts i to run of a flow collection, with the comma after them or, if they are the last, with the one before.
-// Comments between the parts stay, which JSON does not have: the comma before can then stay as well.
+// If a comment is in between, which JSON does not have, the comma before can stay.
 func (e *editor) cutFlow(parts []part, i, run int) {
 	start, end := parts[i].start, parts[run-1].end
-	hasComment := func(start, end int) bool { return bytes.IndexByte(e.text.between(start, end), '#') >= 0 }
 	switch {
-	case run < len(parts) && !hasComment(end, parts[run].start):
+	case run < len(parts) && !e.hasComment(end, parts[run].start):
 		end = parts[run].start
-	case run == len(parts) && i > 0 && !hasComment(parts[i-1].end, start):
+	case run == len(parts) && i > 0 && !e.hasComment(parts[i-1].end, start):
 		start = parts[i-1].end
 	default:
 		if e.text.at(end) == ',' {
@@ -160,6 +160,9 @@ func (e *editor) cutFlow(parts []part, i, run int) {
 	}
 	e.cut(start, end, "")
 }
+
+// hasComment reports whether a comment is between two parts of a flow collection.
+func (e *editor) hasComment(start, end int) bool { return bytes.IndexByte(e.text.between(start, end), '#') >= 0 }
 
 // cutBlock cuts parts i to run of a block collection, by lines. If the first of them follows a dash, the next part takes its
 // place, unless a comment is in between.
