@@ -37,9 +37,9 @@ func groupOf(title string, add func(*pflag.FlagSet)) group {
 func (o *options) addConfiguration(flags *pflag.FlagSet) {
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `file`; if empty, the in-cluster configuration is used")
 	flags.StringVar(&o.config, "config", "",
-		"`file` with a HandoffConfiguration (config.ownership-handoff.io/v1alpha1): the lists of appliers, imperative managers "+
-			"and autoscalers, and the controller rules. It is reloaded when it changes; while it is not valid, the last valid one "+
-			"applies, and /readyz reports the error. If empty, the defaults apply, see docs/configuration.md")
+		"`file` with a HandoffConfiguration (config.ownership-handoff.io/v1alpha1): lists of field managers, scalers, packs and "+
+			"rules. It is reloaded when it changes; while it is not valid, the last valid one applies, or the defaults, and "+
+			"/readyz reports the error. If empty, the defaults apply, see docs/configuration.md")
 	flags.BoolVar(&o.labelNamespaces, "label-namespaces", true,
 		"repair the label ownership-handoff.io/mode of namespaces, which follows their annotation of that name, if the annotation "+
 			"was written while no pod answered. Set it to false if the MutatingWebhookConfiguration selects all namespaces")

@@ -20,7 +20,7 @@ Risks:
                     have now: according to the last-applied annotation, or to managedFields, as with Helm 3
   no-target         a HorizontalPodAutoscaler or another scaler, such as a ScaledObject, scales nothing: its target does not
                     exist or cannot be scaled, or its reference is invalid
-  two-autoscalers   several HorizontalPodAutoscalers target one object
+  two-autoscalers   several autoscalers target one object
 
 NEXT APPLY shows what an apply of the same manifest does. HANDOFF shows how handoff responds: "keeps 10", or why not, as "off:
 would keep 10". Lines below the table list values that other managers have written in fields of the manifest, which are no

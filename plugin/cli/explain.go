@@ -29,7 +29,7 @@ parentheses, how handoff would respond. Write FIELD as the API server prints it 
 .spec.template.spec.containers[name="app"].image, or as JSONPath. The leading dot is optional; * matches any name or key.
 
 Owners:
-  autoscaler   a HorizontalPodAutoscaler owns the field that the scale subresource sets
+  autoscaler   an autoscaler owns the field that the scale subresource sets
   controller   a rule of --config or the object's annotation assigns the field to a controller
   imperative   a user set the field with an imperative command
   other        the field manager is not in the configuration, such as another controller

@@ -72,6 +72,9 @@ func FuzzApply(f *testing.F) {
 		if diff := cmp.Diff(before, got); diff != "" {
 			t.Errorf("(-want +got):\n%s\n%s\nfrom\n%s", diff, after, text)
 		}
+		if strings.ContainsAny(strings.ReplaceAll(text, "\r\n", "\n"), "\r\u0085\u2028\u2029") {
+			return // a comment after a removed field can stay after these line breaks
+		}
 		if want, is := commentsOutside(text, removed), commentsOutside(string(after), nil); want != is {
 			t.Errorf("want the comments\n%s\ngot\n%s\nin\n%s\nfrom\n%s", want, is, after, text)
 		}
