@@ -106,11 +106,11 @@ func (out outcome) sentence(c *merge.Change, path string, of ownership.FieldOwne
 	return out.deed(c).did + " " + path + ": " + values + "owner " + owner
 }
 
-// warningOf joins a warning from two fixed parts and the name between them, which is cut if the whole is too long. Line breaks
+// warningOf joins a warning from two parts and the name between them, which is cut if the whole is too long. Line breaks
 // and other control characters become spaces: the API server sends warnings as HTTP headers, and drops one that contains any.
 func warningOf(before, name, after string) string {
 	const dots = "..."
-	name = strings.Join(strings.FieldsFunc(name, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")
+	before, name, after = withoutControls(before), strings.Join(strings.Fields(withoutControls(name)), " "), withoutControls(after)
 	if over := len(protocol.WarningPrefix) + len(before) + len(name) + len(after) - warningLimit; over > 0 {
 		name = name[:max(0, len(name)-over-len(dots))] + dots
 	}
@@ -119,4 +119,13 @@ func warningOf(before, name, after string) string {
 		text = text[:warningLimit-len(dots)] + dots
 	}
 	return strings.ToValidUTF8(text, "")
+}
+
+func withoutControls(text string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsControl(c) {
+			return ' '
+		}
+		return c
+	}, text)
 }
