@@ -14,7 +14,7 @@ import (
 func (w Write) Search() (*Search, error) {
 	s := &Search{
 		write: w, applied: w.appliedValues(), tree: &fieldtree.Tree{}, atomic: map[*fieldtree.Node]mark{},
-		inside: map[*fieldtree.Node]*insideField{}, aliases: map[*fieldtree.Node]*fieldtree.Node{}, elsewhere: map[*Rule]Entry{},
+		inside: map[*fieldtree.Node]*insideField{}, aliases: map[*fieldtree.Node]*fieldtree.Node{}, elsewhere: w.writersElsewhere(),
 		written: map[*fieldtree.Node][]writtenField{}, losers: map[*fieldtree.Node]string{},
 	}
 	for _, add := range []func() error{s.addRuled, s.addUnits, s.addRecorded, s.addLost} {

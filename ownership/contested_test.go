@@ -170,5 +170,8 @@ func TestAControllersFieldWithAnotherNameIsContested(t *testing.T) {
 		if isContested := slices.ContainsFunc(fields, func(f ownership.ContestedField) bool { return f.Owner.By == "resizer" }); isContested != want {
 			t.Errorf("subresource %q: want contested %t, got %v", subresource, want, fields)
 		}
+		if owner := ownerIn(t, w.ObjectContext, was, ".spec.size"); strings.HasPrefix(owner, "Controller resizer") != want {
+			t.Errorf("subresource %q: Fields: the owner is %q", subresource, owner)
+		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
-	"github.com/ownership-handoff/handoff/internal/managedfields"
 )
 
 // Field is a leaf field of a live object, and its owner. A leaf is a scalar, an empty object or list, or an object or list
@@ -41,8 +40,7 @@ type Field struct {
 type Fields []Field
 
 // Fields returns every leaf field of a live object, and every field of its managedFields that the object lacks, each with its
-// owner. It leaves out the fields that identify the object or record ownership: apiVersion, kind, metadata's name, namespace,
-// uid, resourceVersion, generation, creationTimestamp and managedFields, and the last-applied annotation. It also leaves out a
+// owner. It leaves out the fields that identify the object (apitypes.IdentityPaths) and the last-applied annotation, and a
 // creationTimestamp in other metadata, such as that of a pod template, if it is null or missing. API servers before Kubernetes
 // 1.34 return it as null, and managedFields contain it if a client has sent it as null, but it never has a value.
 //
@@ -69,8 +67,11 @@ func (c ObjectContext) Fields(live Object) (Fields, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := fieldWalk{context: c, manifest: manifest, entries: entries, applied: Write{ObjectContext: c, Live: live, LiveEntries: entries}.appliedValues()}
-	s := position{live: live.root, declared: manifest, excluded: excludedFields()}
+	version, _ := live.At("apiVersion").String()
+	kind, _ := live.At("kind").String()
+	w := fieldWalk{Write: Write{ObjectContext: c, Kind: schema.FromAPIVersionAndKind(version, kind), Live: live, LiveEntries: entries}, manifest: manifest}
+	w.applied, w.elsewhere = w.appliedValues(), w.writersElsewhere()
+	s := position{live: live.root, declared: manifest, excluded: fieldpath.NewSet(append(apitypes.IdentityPaths(), LastAppliedPath())...)}
 	for i, e := range entries {
 		if _, err := e.Set(); err != nil {
 			return nil, err
@@ -81,23 +82,14 @@ func (c ObjectContext) Fields(live Object) (Fields, error) {
 	return slices.Clip(w.found), nil
 }
 
-// excludedFields returns the paths that Fields leaves out.
-func excludedFields() *fieldpath.Set {
-	set := fieldpath.NewSet(fieldpath.MakePathOrDie("apiVersion"), fieldpath.MakePathOrDie("kind"), LastAppliedPath())
-	for _, name := range append(apitypes.GeneratedMetadata(), "name", "namespace") {
-		set.Insert(fieldpath.MakePathOrDie("metadata", name))
-	}
-	return set
-}
-
 // fieldWalk visits a live object, its last-applied configuration and the field sets of its managedFields together.
 type fieldWalk struct {
-	context  ObjectContext
-	applied  appliedValues
-	entries  []Entry
-	manifest *jsontree.Node // the last-applied configuration
-	path     fieldpath.Path // to the current position
-	found    Fields
+	Write
+	applied   appliedValues
+	elsewhere map[*Rule]Entry
+	manifest  *jsontree.Node // the last-applied configuration
+	path      fieldpath.Path // to the current position
+	found     Fields
 }
 
 // position is a path in the object, with the values and the entries at that path.
@@ -264,8 +256,7 @@ func (w *fieldWalk) declared(s position, part *jsontree.Node, names naming) *jso
 
 // declaredAt is declared for a path element. A Secret's stringData goes before its data.
 func (w *fieldWalk) declaredAt(s position, name fieldpath.PathElement) *jsontree.Node {
-	kind, _ := w.manifest.Member("kind").String()
-	alias := apitypes.StringData(schema.GroupKind{Kind: kind}, append(slices.Clip(w.path), name))
+	alias := apitypes.StringData(w.Kind.GroupKind(), append(slices.Clip(w.path), name))
 	return cmp.Or(apitypes.Encoded(w.manifest.Find(alias)), s.declared.Child(name))
 }
 
@@ -284,8 +275,9 @@ func (w *fieldWalk) field(s position) Field {
 			f.DeclaredValue = s.declared.Text()
 		}
 	}
-	for i, e := range w.entries {
-		if slices.ContainsFunc(s.claims, func(c claim) bool { return c.entry == i && c.isMember }) {
+	for i, e := range w.LiveEntries {
+		isInOther := w.IsScale(f.Path) && w.InOtherVersion(e) && e.Contains(w.ScaleIn(e, f.Path))
+		if isInOther || slices.ContainsFunc(s.claims, func(c claim) bool { return c.entry == i && c.isMember }) {
 			f.Entries = append(f.Entries, e)
 		}
 	}
@@ -305,37 +297,42 @@ func (w *fieldWalk) owner(f Field) (owned FieldOwner, by Entry) {
 		}
 		return by
 	}
-	if w.context.Autoscaler != "" && w.context.IsScale(f.Path) {
-		return FieldOwner{Kind: Autoscaler, By: w.context.Autoscaler}, through("scale")
+	if w.Autoscaler != "" && w.IsScale(f.Path) {
+		return FieldOwner{Kind: Autoscaler, By: w.Autoscaler}, through("scale")
 	}
 	if by := through("status"); by.Subresource != "" && apitypes.InStatus(f.Path) {
 		owned = FieldOwner{Kind: Controller, By: by.Manager}
-		if matches(w.context.Managers.Imperative, by.Manager) {
+		if matches(w.Managers.Imperative, by.Manager) {
 			owned.Kind = Imperative
 		}
 		return owned, by
 	}
 	named := slices.DeleteFunc(slices.Clone(f.Entries), Entry.IsAnonymous)
-	of := managedField{path: f.Path, without: f.ownerWithoutEntry(len(named) == 0 && (len(f.Entries) > 0 || len(w.entries) == 0))}
-	of.rules = w.context.Managers.RulesFor(f.Path)
+	of := managedField{path: f.Path, without: f.ownerWithoutEntry(len(named) == 0 && (len(f.Entries) > 0 || len(w.LiveEntries) == 0))}
 	isBase := f.declaredAsIs() || apitypes.AsDeclared(f.Path, f.Value, f.DeclaredValue)
-	if w.context.IsScale(f.Path) && isUnrecorded(f.Entries, f.Value, isBase) && len(of.rules) > 0 {
+	if of.rules = w.Managers.RulesFor(f.Path); w.IsScale(f.Path) && w.isOff(f.Value) {
+		of.rules = nil
+	}
+	if w.IsScale(f.Path) && isUnrecorded(f.Entries, f.Value, isBase) && len(of.rules) > 0 {
 		return FieldOwner{Kind: Controller, Rule: of.rules[0].Name}, by
+	}
+	for _, rule := range of.rules {
+		e, found := w.elsewhere[rule]
+		isNamed := slices.ContainsFunc(rule.Fields, func(p Pattern) bool { _, isPath := p.Path(); return isPath && p.Matches(f.Path) })
+		if found && isNamed && len(f.Entries) == 0 && !isBase && !w.IsScale(f.Path) {
+			return FieldOwner{Kind: Controller, By: e.Manager, Rule: rule.Name}, e
+		}
 	}
 	of.isApplied, of.isUnapplied = w.applied.status(f.Path, f.Value, isBase)
 	of.isUnapplied = of.isUnapplied && len(named) > 0
-	of.entries = slices.DeleteFunc(named, func(e Entry) bool { return f.Declared == Lacks && w.wroteLastApplied(e) })
-	owned, by = w.context.ownerOf(of)
-	if owned.Kind == Imperative && !w.context.Managers.IsImperative(by) {
+	of.entries = slices.DeleteFunc(named, func(e Entry) bool { // the API server set what the last-applied configuration of an entry lacks
+		return f.Declared == Lacks && w.isClientSide(e) && e.Contains(LastAppliedPath())
+	})
+	owned, by = w.ownerOf(of)
+	if owned.Kind == Imperative && !w.Managers.IsImperative(by) {
 		owned.Kind = Other
 	}
 	return owned, by
-}
-
-// wroteLastApplied reports whether an entry is that of the client-side applier that wrote the last-applied configuration. If that lacks a
-// field of the entry, the API server set it by defaulting.
-func (w *fieldWalk) wroteLastApplied(e Entry) bool {
-	return e.Operation == managedfields.OperationUpdate && w.context.Managers.IsApplier(e) && e.Contains(LastAppliedPath())
 }
 
 // ownerWithoutEntry returns the owner of a field for which no entry names one. unrecorded reports whether a manager has written

@@ -19,7 +19,8 @@ import (
 func isAside(path fieldpath.Path) bool {
 	aside := []string{
 		".apiVersion", ".kind", ".metadata.name", ".metadata.namespace", ".metadata.uid", ".metadata.resourceVersion", ".metadata.generation",
-		".metadata.creationTimestamp", ".metadata.managedFields", ".metadata.annotations." + ownership.LastAppliedAnnotation,
+		".metadata.creationTimestamp", ".metadata.managedFields", ".metadata.generateName", ".metadata.selfLink", ".metadata.deletionTimestamp",
+		".metadata.deletionGracePeriodSeconds", ".metadata.annotations." + ownership.LastAppliedAnnotation,
 	}
 	for n := range path {
 		if path[n].FieldName == nil {

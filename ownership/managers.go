@@ -90,7 +90,8 @@ func (m Managers) RulesInside(atomic fieldpath.Path, entries []Entry) (inside []
 type ObjectContext struct {
 	// Managers are those for the object's kind and its rules (Managers.WithRules).
 	Managers Managers
-	// Autoscaler names the autoscaler that targets the object, as "HorizontalPodAutoscaler/web"; empty if none does.
+	// Scaler is what references the object, and Autoscaler the owner of the scale field according to it (Scaler.Owner): empty if none owns it.
+	Scaler     Scaler
 	Autoscaler string
 	// Scale is the path of the scale field, nil if the object's kind has none.
 	Scale fieldpath.Path
@@ -100,3 +101,6 @@ type ObjectContext struct {
 func (c ObjectContext) IsScale(path fieldpath.Path) bool {
 	return c.Scale != nil && path.Equals(c.Scale)
 }
+
+// isOff reports whether the value of the scale field switches the scaler off.
+func (c ObjectContext) isOff(live []byte) bool { return c.Scaler.OffAtZero && string(live) == "0" }

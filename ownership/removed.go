@@ -20,7 +20,7 @@ func (s *Search) addLost() error {
 	}
 	for pair := range managedfields.Pairs(w.LiveEntries, w.IncomingEntries) {
 		e := pair.Live
-		if !pair.InLive || !pair.Changed() || e.Subresource != "" || w.InOtherVersion(e) || s.isClientSide(e) || e.Same(w.Sender.Entry) {
+		if !pair.InLive || !pair.Changed() || e.Subresource != "" || w.InOtherVersion(e) || w.isClientSide(e) || e.Same(w.Sender.Entry) {
 			continue
 		}
 		lacks := func(incoming *jsontree.Node, key string) (next *jsontree.Node, all, ok bool) {

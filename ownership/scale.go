@@ -88,8 +88,8 @@ func (s scaleFacts) owner(applied appliedValues, base []byte) FieldOwner {
 	// A manifest that sets the 0 of live, now or before (Scaler.Owner), switches the autoscaler off, and can switch it on again.
 	setsZero := string(f.Incoming) == "0" && f.Declared.Manifest == Sets
 	rules := w.Managers.RulesFor(f.Path)
-	switch isOff := w.Scaler.OffAtZero && string(f.Live) == "0"; {
-	case isOff && (setsZero || w.Autoscaler == ""):
+	switch {
+	case w.isOff(f.Live) && (setsZero || w.Autoscaler == ""):
 		rules = nil // nor can a controller of a rule keep it off
 	case w.Autoscaler != "":
 		return FieldOwner{Kind: Autoscaler, By: w.Autoscaler}

@@ -121,6 +121,10 @@ func TestScaleField(t *testing.T) {
 			autoscaler: hpa, off: true, base: `{"spec":{"replicas":0}}`, manifest: sets3, live: "0", incoming: "3",
 			want: facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
 		},
+		"an autoscaler that the manifest has switched off, and a rule": {
+			by: "my-operator", autoscaler: hpa, off: true, ruled: true, entry: operator, base: `{"spec":{"replicas":0}}`, manifest: sets3, live: "0", incoming: "3",
+			want: facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
+		},
 		"an autoscaler that the manifest confirms to be off": {
 			autoscaler: hpa, off: true, base: sets3, manifest: `{"spec":{"replicas":0}}`, live: "0", incoming: "0",
 			want: facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
@@ -185,7 +189,7 @@ func TestScaleField(t *testing.T) {
 			w := ownership.Write{
 				Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, DryRun: c.dryRun, FieldManager: sender,
 				Live: of(c.base, cmp.Or(c.live, "7"), live...), Incoming: of(c.manifest, c.incoming, is),
-				ObjectContext: ownership.ObjectContext{Managers: m, Scale: replicas}, Scaler: ownership.Scaler{Name: c.autoscaler, OffAtZero: c.off},
+				ObjectContext: ownership.ObjectContext{Managers: m, Scale: replicas, Scaler: ownership.Scaler{Name: c.autoscaler, OffAtZero: c.off}},
 			}
 			if err := w.Read(); err != nil {
 				t.Fatal(err)

@@ -100,15 +100,9 @@ func unreadable(e Entry, err error) error {
 func (s *Search) addRuled() error {
 	rules := s.write.Managers.rules
 	for _, e := range s.write.LiveEntries {
-		writes := func(rule *Rule) bool { return s.write.Managers.writes(rule, e) }
-		canWrite := rules.matcher(s.write.Meter, func(rule *Rule) bool { return rule.AnyWriter() || writes(rule) })
+		canWrite := rules.matcher(s.write.Meter, func(rule *Rule) bool { return rule.AnyWriter() || s.write.Managers.writes(rule, e) })
 		if err := s.addMatching(e, canWrite, contestedMark); err != nil {
 			return err
-		}
-		for _, rule := range rules.rules {
-			if _, found := s.elsewhere[rule]; !found && e.Subresource != "status" && s.write.InOtherVersion(e) && writes(rule) {
-				s.elsewhere[rule] = e
-			}
 		}
 	}
 	for _, rule := range rules.rules {
@@ -122,6 +116,19 @@ func (s *Search) addRuled() error {
 	return nil
 }
 
+// writersElsewhere returns the first entry in another API version of a writer of each rule.
+func (w Write) writersElsewhere() map[*Rule]Entry {
+	first := map[*Rule]Entry{}
+	for _, e := range slices.Backward(w.LiveEntries) {
+		for _, rule := range w.Managers.rules.rules {
+			if e.Subresource != "status" && w.InOtherVersion(e) && w.Managers.writes(rule, e) {
+				first[rule] = e
+			}
+		}
+	}
+	return first
+}
+
 // addUnits adds the units that a manager other than a client-side applier has written, if the manifest drops fields. What rules
 // assign to a controller is not one.
 func (s *Search) addUnits() error {
@@ -131,13 +138,14 @@ func (s *Search) addUnits() error {
 	}
 	patterns := ruleMatcher{Start: []*ruleTree{unitTree}, Meter: w.Meter}
 	for _, e := range w.LiveEntries {
-		if e.Subresource != "" || s.isClientSide(e) {
+		if e.Subresource != "" || w.isClientSide(e) {
 			continue
 		}
 		addUnit := func(n *fieldtree.Node) {
 			path := n.Path()
 			unit, _, isUnit := w.Live.UnitOf(w.Kind.GroupKind(), path)
-			if !isUnit || s.assigns(path, e) {
+			isAssigned := func(r *Rule) bool { return w.Managers.writes(r, e) }
+			if !isUnit || slices.ContainsFunc(w.Managers.rules.covering(path, w.Meter), isAssigned) {
 				return
 			}
 			of := n
@@ -154,15 +162,9 @@ func (s *Search) addUnits() error {
 	return nil
 }
 
-// assigns reports whether a rule assigns a field to the manager of an entry.
-func (s *Search) assigns(path fieldpath.Path, e Entry) bool {
-	managers := s.write.Managers
-	return slices.ContainsFunc(managers.rules.covering(path, s.write.Meter), func(r *Rule) bool { return managers.writes(r, e) })
-}
-
 // isClientSide reports whether an entry is that of a client-side applier, which records its manifest elsewhere.
-func (s *Search) isClientSide(e Entry) bool {
-	return e.Operation == managedfields.OperationUpdate && s.write.Managers.IsApplier(e)
+func (w Write) isClientSide(e Entry) bool {
+	return e.Operation == managedfields.OperationUpdate && w.Managers.IsApplier(e)
 }
 
 // readValues finds the values of the fields, and those of their aliases.

@@ -22,9 +22,8 @@ type Write struct {
 	// DryRun reports whether the result is not stored.
 	DryRun bool
 
-	// ObjectContext has the managers, with the rules of the object, and the scale field. Scaler is what references the object.
+	// ObjectContext has the managers, with the rules of the object, and the scale field.
 	ObjectContext
-	Scaler Scaler
 
 	// LiveEntries and IncomingEntries are the managedFields of the two objects, Sender is the field manager that sends the write, and
 	// Manifests are those of an applier's write (Read).

@@ -62,5 +62,5 @@ func (c subjectCluster) ScalePath(group, version, _ string) fieldpath.Path {
 
 // Scaler implements merge.Cluster.
 func (c subjectCluster) Scaler(string, string, string, string) ownership.Scaler {
-	return c.subject.Scaler
+	return c.subject.Context.Scaler
 }

@@ -141,13 +141,13 @@ func (s *Subject) scaledBy(l *scalers) {
 	entries, _ := s.Object.Entries() // the caller that reads the fields reports the error
 	at := s.inAnyVersion()
 	first, _ := scale.Choose(l.references(at))
-	s.Scaler = ownership.Scaler{
+	s.Context.Scaler = ownership.Scaler{
 		Name: first.Scaler, Desired: first.Desired, OffAtZero: first.OffAtZero, Readable: l.readable,
 	}
 	manifest, _ := s.Object.LastAppliedManifest()
-	s.Context.Autoscaler = s.Scaler.Owner(s.Context.Scale, s.Object, manifest.Find(s.Context.Scale).Text(), entries, s.Context.Managers)
+	s.Context.Autoscaler = s.Context.Scaler.Owner(s.Context.Scale, s.Object, manifest.Find(s.Context.Scale).Text(), entries, s.Context.Managers)
 	s.Context.Managers.Readable = l.readable
-	if s.Scaler.Name == "" {
+	if s.Context.Scaler.Name == "" {
 		s.Context.Autoscaler = scale.NodeGroupScaler(s.Kind.GroupKind(), s.Object.At())
 	}
 	for _, a := range l.of[at] {

@@ -45,7 +45,7 @@ func TestASelectorOfObjectsInFilesDoesNotHideTheirAutoscalers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(subjects) != 1 || subjects[0].Scaler.Name != "HorizontalPodAutoscaler/web" {
+	if len(subjects) != 1 || subjects[0].Context.Scaler.Name != "HorizontalPodAutoscaler/web" {
 		t.Errorf("want the Deployment with its autoscaler, got %+v", subjects)
 	}
 }

@@ -14,8 +14,6 @@ type Subject struct {
 	Identity
 	Object  ownership.Object
 	Context ownership.ObjectContext
-	// Scaler is what is known about the scalers that reference the object.
-	Scaler ownership.Scaler
 	// Scaled is the RFC 3339 time when the autoscaler last scaled the object, or "" if unknown.
 	Scaled string
 	// Gaps describe what is unknown about the object, with a remedy, one sentence each.
