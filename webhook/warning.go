@@ -7,6 +7,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/protocol"
+	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -38,12 +39,12 @@ func (out outcome) overlong(c *merge.Change, path, value string) int {
 }
 
 // isHeldBack reports whether the manifest sets replicas that an autoscaler keeps it from changing, and that it changes once the object of
-// the autoscaler is deleted. One without an object is known by what it has written, and stays the owner. If the same commit deletes the
-// autoscaler, the apply comes first.
+// the autoscaler is deleted, which does nothing else. One without an object is known by what it has written, and stays the owner. If the
+// same commit deletes the autoscaler, the apply comes first.
 func isHeldBack(c *merge.Change) bool {
 	f := c.Field
-	_, _, isObject := f.Owner.Object()
-	isKept := f.Scale && isObject && c.Decision.Verdict == merge.Keep
+	kind, _, isObject := f.Owner.Object()
+	isKept := f.Scale && isObject && !scale.OwnsPods(kind) && c.Decision.Verdict == merge.Keep
 	return isKept && f.Declared.Manifest == ownership.Sets && f.Changed() && !c.OffAtZero
 }
 

@@ -58,10 +58,10 @@ func (k Kind) Known() Kind {
 // IsWorkload reports whether the objects can also be workloads themselves, without a reference, as Rollouts.
 func (k Kind) IsWorkload() bool { return k.optional }
 
-// OwnsPods reports whether objects of a kind also run pods, as Rollouts do without a reference and Canaries beside their target.
+// OwnsPods reports whether objects of a kind, in any group, also run pods: Rollouts, and Canaries, whose primary is a second workload.
 // Their deletion deletes these pods.
-func OwnsPods(kind schema.GroupKind) bool {
-	return slices.ContainsFunc(Kinds(), func(k Kind) bool { return k.GroupKind == kind && (k.optional || k.shares) })
+func OwnsPods(kind string) bool {
+	return slices.ContainsFunc(Kinds(), func(k Kind) bool { return k.GroupKind.Kind == kind && (k.optional || k.shares) })
 }
 
 // PathText returns the path of the reference, as ".spec.scaleTargetRef".

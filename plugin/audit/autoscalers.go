@@ -73,7 +73,7 @@ func (a *auditor) target(scaler *source.Autoscaler) {
 	default:
 		return
 	}
-	if r.Remedies = []string{remedy}; !scale.OwnsPods(scaler.Kind.GroupKind()) {
+	if r.Remedies = []string{remedy}; !scale.OwnsPods(scaler.Kind.Kind) {
 		r.Remedies = []string{deletion(scaler), "or " + remedy}
 	}
 	a.report.Risks = append(a.report.Risks, r)

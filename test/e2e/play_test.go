@@ -276,8 +276,8 @@ func unchanged(p step) step {
 // keptReplicas returns the warnings of an apply that would have changed the replicas of an autoscaler.
 func keptReplicas(count int, owner string) []string {
 	kept := []string{"kept .spec.replicas=" + strconv.Itoa(count) + ", owned by " + owner + "; remove it from the manifest", handBack}
-	if !strings.Contains(owner, "/") { // not an object that can be deleted
-		return kept[:1]
+	if !strings.HasPrefix(owner, "HorizontalPodAutoscaler/") && !strings.HasPrefix(owner, "ScaledObject/") {
+		return kept[:1] // no object, or one whose deletion deletes pods
 	}
 	return kept
 }
