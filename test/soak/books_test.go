@@ -145,7 +145,7 @@ func reasonOf(message string) string {
 
 // violate records what must never happen. The caller has the lock.
 func (b *books) violate(format string, args ...any) {
-	if len(b.Violations) < 1000 {
+	if len(b.Violations) < 10_000 {
 		b.Violations = append(b.Violations, fmt.Sprintf(format, args...))
 	}
 }

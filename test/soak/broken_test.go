@@ -45,27 +45,51 @@ func brokenBuilds() map[string]brokenBuild {
 func (s *stage) catchBrokenBuilds(number int) {
 	all := brokenBuilds()
 	for _, sentence := range slices.Sorted(maps.Keys(all))[:min(number, len(all))] {
-		broken := all[sentence]
-		s.binary = s.build(broken.file, []string{broken.from, broken.to})
-		for _, p := range s.pods {
-			s.must(p.kill())
-			s.must(p.start(s.Context()))
-		}
+		s.runBroken(all[sentence], nil)
 		caught := false
 		r := s.play(func(_ context.Context, r *report) {
 			for deadline := time.Now().Add(patience); !caught && time.Now().Before(deadline); time.Sleep(time.Second) {
-				caught = r.books.has(broken.want)
+				caught = r.books.has(all[sentence].want)
 			}
 		})
 		if !caught {
-			s.Errorf("%s: the books do not report %q, only %q", sentence, broken.want, r.Violations)
+			s.Errorf("%s: the books do not report %q, only %q", sentence, all[sentence].want, r.Violations)
 		}
 	}
 }
 
-// has reports whether there is a violation that contains a text.
-func (b *books) has(text string) bool {
+// catchDuringFaults verifies that the books report during each fault what a build does wrong that recovers from all of them.
+func (s *stage) catchDuringFaults(all faults) {
+	broken := brokenBuilds()["it leaves managedFields"]
+	s.runBroken(broken, all)
+	r := s.play(func(ctx context.Context, r *report) {
+		for _, f := range all {
+			s.playTogether(ctx, r, faults{f})
+		}
+	})
+	for _, f := range all {
+		if !r.books.has("during "+f.name+", after", broken.want) {
+			s.Errorf("%s: the books do not report %q", f.name, broken.want)
+		}
+	}
+}
+
+// runBroken replaces all pods by those of a broken build, also the pods that faults start.
+func (s *stage) runBroken(broken brokenBuild, all faults) {
+	s.mistake = broken
+	s.prepare(all)
+	s.binary = s.build(map[string][]string{})
+	for _, p := range s.pods {
+		s.must(p.kill())
+		s.must(p.start(s.Context()))
+	}
+}
+
+// has reports whether there is a violation that contains some texts.
+func (b *books) has(texts ...string) bool {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
-	return slices.ContainsFunc(b.Violations, func(v string) bool { return strings.Contains(v, text) })
+	return slices.ContainsFunc(b.Violations, func(v string) bool {
+		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(v, text) })
+	})
 }

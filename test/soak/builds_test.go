@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -28,7 +29,7 @@ func (s *stage) prepare(chosen faults) {
 		return slices.ContainsFunc(chosen, func(f *fault) bool { return strings.Contains(f.name, name) })
 	}
 	if s.other = *otherFlag; s.other == "" && plays("webhook upgraded") {
-		s.other = s.build("cmd/handoff-webhook/main.go", nil, "-ldflags=-X main.version=v999.0.0-other")
+		s.other = s.build(map[string][]string{}, "-ldflags=-X main.version=v999.0.0-other")
 	}
 	if plays("clock") {
 		s.skewed = s.buildSkewed()
@@ -38,17 +39,21 @@ func (s *stage) prepare(chosen faults) {
 	}
 }
 
-// build builds the webhook with pairs of texts replaced in a source file, and returns the binary's path.
-func (s *stage) build(file string, pairs []string, flags ...string) string {
+// build builds the webhook with pairs of texts replaced in source files, and with the stage's mistake, and returns the binary's path.
+func (s *stage) build(replaced map[string][]string, flags ...string) string {
 	s.Helper()
-	return s.buildProgram("", "./cmd/handoff-webhook", filepath.Join(s.root(), file), pairs, flags...)
+	if s.mistake.file != "" {
+		replaced = maps.Clone(replaced)
+		replaced[filepath.Join(s.root(), s.mistake.file)] = []string{s.mistake.from, s.mistake.to}
+	}
+	return s.buildProgram("", "./cmd/handoff-webhook", replaced, flags...)
 }
 
 // buildSkewed builds the webhook with a clock that is $CLOCK_SKEW seconds ahead. Timers measure time without it.
 func (s *stage) buildSkewed() string {
 	s.Helper()
 	const now = "func Now() Time {\n	sec, nsec, mono := runtimeNow()\n"
-	return s.buildProgram("", "./cmd/handoff-webhook", s.standard("time", "time.go"), []string{
+	return s.build(map[string][]string{s.standard("time", "time.go"): {
 		"import (\n", "import (\n	\"syscall\"\n",
 		now, now + "	sec += int64(skew)\n",
 		"// Now returns the current local time.\n", `var skew = func() int {
@@ -59,7 +64,7 @@ func (s *stage) buildSkewed() string {
 
 // Now returns the current local time.
 `,
-	})
+	}})
 }
 
 // buildSlow builds an etcd whose disk is slow while there is a file $SLOW_DISK.
@@ -67,13 +72,13 @@ func (s *stage) buildSlow() string {
 	s.Helper()
 	const fdatasync = "func Fdatasync(fd int) (err error) {\n"
 	file := s.standard("syscall", "zsyscall_linux_"+runtime.GOARCH+".go")
-	return s.buildProgram("test/controlplane/parts", "go.etcd.io/etcd/server/v3", file, []string{
+	return s.buildProgram("test/controlplane/parts", "go.etcd.io/etcd/server/v3", map[string][]string{file: {
 		fdatasync, fdatasync + fmt.Sprintf(`	if file, _ := Getenv("SLOW_DISK"); file != "" && Access(file, 0) == nil {
 		for left := (Timespec{Nsec: %d}); Nanosleep(&left, &left) == EINTR; {
 		}
 	}
 `, diskDelay),
-	})
+	}})
 }
 
 // standard returns a source file of Go's standard library.
@@ -84,21 +89,24 @@ func (s *stage) standard(folder, file string) string {
 	return filepath.Join(strings.TrimSpace(string(output)), file)
 }
 
-// buildProgram builds a program of a module with pairs of texts replaced in a source file, each of which it contains once, and
+// buildProgram builds a program of a module with pairs of texts replaced in source files, which contain each of them once, and
 // returns the binary's path. The sources stay as they are.
-func (s *stage) buildProgram(module, program, file string, pairs []string, flags ...string) string {
+func (s *stage) buildProgram(module, program string, replaced map[string][]string, flags ...string) string {
 	s.Helper()
-	source, err := os.ReadFile(file)
-	s.must(err)
-	for i := 0; i < len(pairs); i += 2 {
-		if strings.Count(string(source), pairs[i]) != 1 {
-			s.Fatalf("%s does not contain %q once", file, pairs[i])
+	dir, overlaid := s.TempDir(), map[string]string{}
+	for file, pairs := range replaced {
+		source, err := os.ReadFile(file)
+		s.must(err)
+		for i := 0; i < len(pairs); i += 2 {
+			if strings.Count(string(source), pairs[i]) != 1 {
+				s.Fatalf("%s does not contain %q once", file, pairs[i])
+			}
 		}
+		overlaid[file] = filepath.Join(dir, fmt.Sprintf("source%d.go", len(overlaid)))
+		s.must(os.WriteFile(overlaid[file], []byte(strings.NewReplacer(pairs...).Replace(string(source))), 0o600))
 	}
-	dir := s.TempDir()
-	replaced, overlay, binary := filepath.Join(dir, "source.go"), filepath.Join(dir, "overlay.json"), filepath.Join(dir, filepath.Base(program))
-	s.must(os.WriteFile(replaced, []byte(strings.NewReplacer(pairs...).Replace(string(source))), 0o600))
-	content, err := json.Marshal(map[string]map[string]string{"Replace": {file: replaced}})
+	overlay, binary := filepath.Join(dir, "overlay.json"), filepath.Join(dir, filepath.Base(program))
+	content, err := json.Marshal(map[string]map[string]string{"Replace": overlaid})
 	s.must(err)
 	s.must(os.WriteFile(overlay, content, 0o600))
 	args := slices.Concat([]string{"build", "-C", filepath.Join(s.root(), module), "-overlay", overlay, "-o", binary}, flags, []string{program})

@@ -46,6 +46,8 @@ type stage struct {
 
 	other  string // a build of the webhook with another version
 	skewed string // a build with another clock
+	// mistake is that of all builds of the webhook, if any.
+	mistake brokenBuild
 }
 
 // wait waits for a time, or until the context ends.

@@ -47,7 +47,8 @@ func TestSoak(t *testing.T) {
 	if r.Kept < 50 || r.Writes < 2*r.Kept {
 		t.Errorf("%d writes, %d kept: the soak has tested little", r.Writes, r.Kept)
 	}
-	if *durationFlag == 0 {
+	if *durationFlag == 0 && *brokenFlag > 0 {
+		s.catchDuringFaults(all)
 		s.catchBrokenBuilds(*brokenFlag)
 	}
 }
