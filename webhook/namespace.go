@@ -82,5 +82,5 @@ func writesLabel(w ownership.Write) bool {
 	if has {
 		return !had || got != before
 	}
-	return had && slices.Contains([]string{"kubectl-label", "kubectl-edit", "kubectl-patch"}, w.FieldManager)
+	return had && slices.Contains([]string{"kubectl-label", "kubectl-edit", "kubectl-patch", "k9s"}, w.FieldManager)
 }
