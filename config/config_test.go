@@ -80,9 +80,7 @@ func TestAListInTheFileReplacesOnlyItsDefault(t *testing.T) {
 		"an empty list": {head + "appliers: []\n", with(func(c *config.HandoffConfiguration) {
 			c.Appliers = []string{}
 		})},
-		"a list that is null": {head + "appliers:\n", with(func(c *config.HandoffConfiguration) {
-			c.Appliers = []string{}
-		})},
+		"lists without a value": {head + "appliers:\nimperative:\n# - me\nautoscalers: null\nscalers:\nrules:\npacks:\n", config.Default()},
 		"additions to appliers": {head + "appliers: {add: [ci, team-*]}\n", with(func(c *config.HandoffConfiguration) {
 			c.Appliers = append(c.Appliers, "ci", "team-*")
 		})},

@@ -82,7 +82,7 @@ func after[T comparable](field string, text json.RawMessage, defaults []T, same 
 		Remove []T `json:"remove"`
 	}
 	switch {
-	case len(text) == 0:
+	case len(text) == 0, string(text) == "null": // a key without a value, as when all its elements are commented out
 	case text[0] == '{':
 		err = decode(field, text, &change)
 	default:
