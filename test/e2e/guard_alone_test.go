@@ -159,7 +159,11 @@ func TestTheGuardKeepsReplicasThatTheManifestDrops(t *testing.T) {
 		"Argo CD":                                          {"3", "", "", "3", argo, ""},
 		"after kubectl scale":                              {"3", "5", "", "5", nil, ""},
 		"after kubectl scale, server-side":                 {"3", "5", "", "5", forced, ""},
-		"null is not a removal":                            {"3", "", "null", "1", nil, ""},
+		"client-side, sets null":                           {"3", "5", "null", "5", nil, ""},
+		"the manifest always set null":                     {"null", "5", "null", "5", nil, ""},
+		"the manifest drops null":                          {"null", "5", "", "5", nil, ""},
+		"the manifest sets null for the first time":        {"", "5", "null", "5", nil, ""},
+		"null becomes another number":                      {"null", "5", "4", "4", nil, ""},
 		"the manifest sets another number":                 {"3", "5", "4", "4", nil, ""},
 		"the manifest sets another number, server-side":    {"3", "5", "4", "4", forced, ""},
 		"without the mode annotation":                      {"3", "", "", "1", nil, without},
@@ -177,6 +181,12 @@ func TestTheGuardKeepsReplicasThatTheManifestDrops(t *testing.T) {
 		}
 		all[sentence] = scenario{mode: c.mode, steps: append(steps, stores(c.want, deployment(c.after, "app:2"), c.args...))}
 	}
+	all["null, and another command of the applier"] = scenario{steps: []step{applies(deployment("null", "app:1")), sentBy("argocd-controller/1").replicas(9)}}
+	// The API server limits the cost of expressions, and would otherwise ignore the policy.
+	large := func(replicas string) string {
+		return withMetadata("annotations: {a: "+strings.Repeat("x", 130000)+"}", deployment(replicas, "app:1"))
+	}
+	all["of a manifest of 130 KB"] = scenario{steps: []step{applies(large("3")), stores("3", large("null")), stores("3", large(""))}}
 	playGuard(t, all)
 }
 
