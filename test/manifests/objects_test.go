@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
@@ -136,6 +137,11 @@ func TestAnotherNamespaceStaysAsItIs(t *testing.T) {
 	}
 	if text := string(jsontest.Encode(t, all["PrometheusRule/handoff-webhook"])); strings.Contains(text, system) {
 		t.Errorf("the alerts name the namespace %s: %s", system, text)
+	}
+	// Kubernetes supports up to 150000 pods in a cluster.
+	pods, _, _ := unstructured.NestedString(all["ResourceQuota/handoff-webhook"].Object, "spec", "hard", "pods")
+	if limit, err := resource.ParseQuantity(pods); err != nil || limit.Value() <= 150000 {
+		t.Errorf("the ResourceQuota limits the pods of others in the namespace: got %q, %v", pods, err)
 	}
 }
 
