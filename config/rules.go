@@ -35,17 +35,6 @@ type Rule struct {
 	Edit string `json:"edit"`
 }
 
-// RuleKind is a kind without a version. In Group and Kind, empty or "*" matches any. The core group is written "core".
-type RuleKind struct {
-	Group string `json:"group"`
-	Kind  string `json:"kind"`
-}
-
-// isNamespaced reports whether handoff can act on objects of the kind in a namespace: of those outside, it acts on three kinds only.
-func (k RuleKind) isNamespaced() bool {
-	return !slices.Contains([]string{"CustomResourceDefinition", "APIService", "ClusterRole"}, k.Kind)
-}
-
 // Edits returns Edit, or its default.
 func (r Rule) Edits() ownership.Edit { return cmp.Or(ownership.Edit(r.Edit), ownership.EditKeep) }
 
@@ -70,7 +59,7 @@ func (r Rule) parse() (parsed ownership.Rule, err error) {
 		return parsed, inField("name", fmt.Errorf("%q is not a name; use lowercase letters, digits, - and ., such as right-sizer", r.Name))
 	}
 	for i, kind := range r.Kinds {
-		if err := validateKind(kind.Group, kind.Kind); err != nil {
+		if err := kind.validate(); err != nil {
 			return parsed, inField(fmt.Sprintf("kinds[%d]", i), err)
 		}
 		parsed.Kinds = append(parsed.Kinds, schema.GroupKind{Group: kind.Group, Kind: kind.Kind})

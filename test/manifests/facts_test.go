@@ -2,9 +2,11 @@ package manifests_test
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	registration "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ownership-handoff/handoff/config"
@@ -68,6 +70,38 @@ func TestAlertsAndPanelsUseTheNamesOfTheWebhooks(t *testing.T) {
 					t.Errorf("%s uses webhook name %s, which is not %s", file, n[1], name)
 				}
 			}
+		}
+	}
+}
+
+// TestRulesNameOnlyKindsThatAreSent compares the kinds that a configuration accepts with what the API server serves and sends.
+func TestRulesNameOnlyKindsThatAreSent(t *testing.T) {
+	t.Parallel()
+	var installed registration.MutatingWebhookConfiguration
+	convert(t, kustomize(t, "base")["MutatingWebhookConfiguration/handoff"].Object, &installed)
+	excluded := installed.Webhooks[0].MatchConditions[0].Expression
+	var sent []string // outside namespaces
+	for _, rule := range installed.Webhooks[3].Rules {
+		sent = append(sent, rule.Resources...)
+	}
+	for line := range strings.Lines(kubectl(t, "", "api-resources", "--no-headers").Stdout) {
+		columns := strings.Fields(line) // name, short names, apiVersion, namespaced, kind
+		name, apiVersion, kind := columns[0], columns[len(columns)-3], columns[len(columns)-1]
+		group, _, named := strings.Cut(apiVersion, "/")
+		if !named {
+			group = "core"
+		}
+		if strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io") {
+			continue // a custom resource of another test
+		}
+		want := columns[len(columns)-2] == "true" || slices.Contains(sent, name)
+		if strings.Contains(excluded, "'"+name+"'") || strings.Contains(group, ".") && strings.Contains(excluded, "'"+group+"'") {
+			want = false
+		}
+		_, err := config.Parse([]byte("{apiVersion: " + config.APIVersion + ", kind: " + config.Kind + ", rules: [{name: a, fields: [.metadata.labels.a], kinds: [{group: " +
+			group + ", kind: " + kind + "}]}]}"))
+		if got := err == nil; got != want {
+			t.Errorf("%s.%s: want a rule for it to be valid: %t, got %v", kind, group, want, err)
 		}
 	}
 }
