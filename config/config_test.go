@@ -71,11 +71,8 @@ func TestAListInTheFileReplacesOnlyItsDefault(t *testing.T) {
 		"appliers": {head + "appliers: [helm, my-*]\n", with(func(c *config.HandoffConfiguration) {
 			c.Appliers = []string{"helm", "my-*"}
 		})},
-		"imperative": {head + "imperative:\n- me\n", with(func(c *config.HandoffConfiguration) {
-			c.Imperative = []string{"me"}
-		})},
-		"autoscalers": {head + "autoscalers: [mine]\n", with(func(c *config.HandoffConfiguration) {
-			c.Autoscalers = []string{"mine"}
+		"imperative and autoscalers": {head + "imperative:\n- me\nautoscalers: [mine]\n", with(func(c *config.HandoffConfiguration) {
+			c.Imperative, c.Autoscalers = []string{"me"}, []string{"mine"}
 		})},
 		"an empty list": {head + "appliers: []\n", with(func(c *config.HandoffConfiguration) {
 			c.Appliers = []string{}

@@ -35,6 +35,10 @@ func TestThePolicyLimitsThePermissionToTheLabel(t *testing.T) {
 		err := patch(handoff, plain, `{"metadata":{"labels":{"a":"b"}}}`)
 		return err != nil && strings.Contains(err.Error(), except)
 	})
+	renamed := clientOf(t, strings.Replace(serviceAccount, ":handoff-webhook", ":acme-handoff-webhook", 1), "system:masters")
+	if err := patch(renamed, plain, `{"metadata":{"labels":{"a":"b"}}}`); err == nil || !strings.Contains(err.Error(), except) {
+		t.Errorf("an installation with a namePrefix: want it refused with %q, got %v", except, err)
+	}
 	for sentence, c := range map[string]struct{ namespace, patch, refused string }{
 		"no change":                              {warned, `{}`, ""},
 		"the label of the annotation, by itself": {warned, label + `"warn"}}}`, managed}, // only the response to a review sets it
@@ -69,10 +73,10 @@ func TestThePolicyLimitsThePermissionToTheLabel(t *testing.T) {
 }
 
 // clientOf returns a client that impersonates a user, or the administrator's if it is empty.
-func clientOf(t *testing.T, user string) client.Client {
+func clientOf(t *testing.T, user string, groups ...string) client.Client {
 	t.Helper()
 	config := rest.CopyConfig(cluster.plane.Config)
-	config.Impersonate.UserName = user
+	config.Impersonate.UserName, config.Impersonate.Groups = user, groups
 	c, err := client.New(config, client.Options{})
 	must(t, err)
 	return c
