@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ownership-handoff/handoff/merge/schema"
@@ -61,14 +63,34 @@ func neverMatches(pattern ownership.Pattern, in schema.Schema) error {
 			continue
 		case isField:
 			return fmt.Errorf("%s is a list; name an element, such as [*]", name)
-		case at.List == schema.MergeByKey && isElement && (m.Key == nil || !slices.ContainsFunc(*m.Key, isNamed(at.Keys[0]))):
-			return fmt.Errorf(`%s is a list of elements with the key %s; write [*], or the key, such as [%[2]s="..."]`, name, at.Keys[0])
+		case at.List == schema.MergeByKey && isElement && !hasKeys(m, keysOf(at)):
+			all := keysOf(at)
+			return fmt.Errorf("%s is a list of elements with the key %s; write [*], or the key, such as [%s=...]", name,
+				strings.Join(all, " and "), strings.Join(all, "=...,"))
 		}
 		in, keys = in.Element(), at.Keys
 	}
 	return nil
 }
 
-func isNamed(name string) func(value.Field) bool {
-	return func(key value.Field) bool { return key.Name == name }
+// secondKeys are the second keys of lists, by the first. managedFields name elements by both (the x-kubernetes-list-map-keys of a Service's
+// ports, a container's ports and topologySpreadConstraints); kubectl apply merges by the first.
+var secondKeys = map[string]string{"port": "protocol", "containerPort": "protocol", "topologyKey": "whenUnsatisfiable"}
+
+// keysOf returns the keys by which managedFields name the elements of a list.
+func keysOf(list schema.Strategy) []string {
+	if second := secondKeys[list.Keys[0]]; second != "" {
+		return []string{list.Keys[0], second}
+	}
+	return list.Keys[:1]
+}
+
+// hasKeys reports whether a part of a path names elements by all keys or, for a key with any value, by the first.
+func hasKeys(m fieldpath.PathElementMatcher, keys []string) bool {
+	if m.Wildcard {
+		keys = keys[:1]
+	}
+	return m.Key != nil && !slices.ContainsFunc(keys, func(key string) bool {
+		return !slices.ContainsFunc(*m.Key, func(f value.Field) bool { return f.Name == key })
+	})
 }
