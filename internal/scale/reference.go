@@ -74,10 +74,13 @@ func inOrder(a, b Reference) int {
 // Rivals returns the scalers among those of one object that scale it against each other, in order, nil if fewer than two do.
 // A scaler and those that it controls are one, and a Canary of Flagger works beside an autoscaler.
 func Rivals(references []Reference) []string {
+	scalers := make(map[string]bool, len(references))
+	for i := range references {
+		scalers[references[i].Scaler] = true
+	}
 	var rivals []string
 	for _, r := range slices.SortedFunc(slices.Values(references), inOrder) {
-		controlled := slices.ContainsFunc(references, func(other Reference) bool { return other.Scaler == r.ControlledBy })
-		if !r.shares && !controlled {
+		if !r.shares && !scalers[r.ControlledBy] {
 			rivals = append(rivals, r.Scaler)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/tools/events"
 
 	"github.com/ownership-handoff/handoff/internal/optin"
+	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
@@ -18,6 +19,8 @@ const (
 	reportInterval = 10 * time.Second
 	// maxReports is the number of scalers that a report is about: users can create many. The next one is about others.
 	maxReports = 100
+	// maxNote is the length to which a note is cut. The API server refuses Events with a longer one.
+	maxNote = 1023
 )
 
 // reports are about the scalers of a state that their users should correct.
@@ -53,14 +56,14 @@ func (r *reports) report(watches []*scalerWatch) {
 
 // reportScalers reports what has not been reported before. It forgets the others.
 func (r *reports) reportScalers(watches []*scalerWatch) {
-	reported, left := map[types.UID]string{}, maxReports
+	reported, shared, left := map[types.UID]string{}, map[targetKey]string{}, maxReports
 	for _, watch := range watches {
 		for _, o := range watch.informer.GetStore().List() {
 			s, ok := o.(*scaler)
 			if !ok {
 				continue
 			}
-			reason, note := r.problemOf(s)
+			reason, note := r.problemOf(s, shared)
 			isNew := note != "" && r.reported[s.UID] != note
 			if note == "" || isNew && left == 0 {
 				continue
@@ -75,19 +78,26 @@ func (r *reports) reportScalers(watches []*scalerWatch) {
 	r.reported = reported
 }
 
-// problemOf returns what a user should correct, if there is something: a scaler without a target, or with one that others scale.
-func (r *reports) problemOf(s *scaler) (reason, note string) {
+// problemOf returns what a user should correct, an empty note if there is nothing: a scaler without a target, or with one that
+// others scale. It stores the note about each target in shared: any number of scalers can have the same.
+func (r *reports) problemOf(s *scaler, shared map[targetKey]string) (reason, note string) {
 	if s.problem != "" {
-		return "NoScaleTarget", s.problem + ", so handoff keeps no replicas for it"
+		return "NoScaleTarget", cut(s.problem + ", so handoff keeps no replicas for it")
 	}
 	if !s.targets {
 		return "", ""
 	}
-	if rivals := scale.Rivals(r.state.references(s.target())); rivals != nil {
-		return "SharedScaleTarget", strings.Join(rivals, " and ") + " scale the same " + s.reference.Target.Kind + "; delete all but one"
+	note, known := shared[s.target()]
+	if !known {
+		if rivals := scale.Rivals(r.state.references(s.target())); rivals != nil {
+			note = cut("several scalers scale the same workload: " + printable.Some(rivals) + "; delete all but one")
+		}
+		shared[s.target()] = note
 	}
-	return "", ""
+	return "SharedScaleTarget", note
 }
+
+func cut(note string) string { return strings.ToValidUTF8(note[:min(len(note), maxNote)], "") }
 
 // warn logs a problem of a scaler, and records an Event on it if its namespace has opted in.
 func (r *reports) warn(o *scaler, reason, note string) {

@@ -285,8 +285,8 @@ func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 		"Warning NoScaleTarget Scaler/none: .spec.ref: the reference is missing, so handoff keeps no replicas for it",
 		"Warning NoScaleTarget Scaler/text: .spec.ref: the reference is not an object, so handoff keeps no replicas for it",
 		"Warning NoScaleTarget Scaler/version: .spec.ref: the reference has a malformed apiVersion, so handoff keeps no replicas for it",
-		"Warning SharedScaleTarget Scaler/a: Scaler/a and Scaler/b scale the same Deployment; delete all but one",
-		"Warning SharedScaleTarget Scaler/b: Scaler/a and Scaler/b scale the same Deployment; delete all but one",
+		"Warning SharedScaleTarget Scaler/a: several scalers scale the same workload: Scaler/a, Scaler/b; delete all but one",
+		"Warning SharedScaleTarget Scaler/b: several scalers scale the same workload: Scaler/a, Scaler/b; delete all but one",
 	}
 	sorted := cmpopts.SortSlices(func(a, b string) bool { return a < b })
 	eventually(t, "all are logged, in both namespaces", 2*len(want), func() int { return f.logged("a scaler needs attention") })
@@ -302,7 +302,7 @@ func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 		must(t, suite.client.Patch(t.Context(), o, client.RawPatch("application/merge-patch+json", labels)))
 	}
 	autoscale(t, opted, "late", "apps/v1", "Deployment", "good")
-	const rivals = "Warning SharedScaleTarget Scaler/good: Scaler/good and HorizontalPodAutoscaler/late scale the same Deployment; delete all but one"
+	const rivals = "Warning SharedScaleTarget Scaler/good: several scalers scale the same workload: Scaler/good, HorizontalPodAutoscaler/late; delete all but one"
 	eventually(t, "the HorizontalPodAutoscaler is reported", true, func() bool { return strings.Contains(f.recorded(), rivals) })
 	want = slices.Concat(want, []string{rivals})
 	if diff := cmp.Diff(want, strings.Split(f.recorded(), "\n"), sorted); diff != "" {
@@ -316,7 +316,7 @@ func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 	eventually(t, "what happened before the marker is reported", true, func() bool { return strings.Contains(f.recorded(), "Scaler/marker") })
 	createScaler(t, opted, "b", kind.GroupKind.WithVersion("v1"), ref(map[string]any{"name": "shared"}))
 	eventually(t, "the rivals are reported again", 4, func() int {
-		return strings.Count(f.recorded(), "Scaler/a and Scaler/b scale the same")
+		return strings.Count(f.recorded(), "scale the same workload: Scaler/a, Scaler/b;")
 	})
 }
 
