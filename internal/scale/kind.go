@@ -73,6 +73,7 @@ var (
 	errNotAnObject   = errors.New("the reference is not an object")
 	errNoName        = errors.New("the reference has no name")
 	errBadAPIVersion = errors.New("the reference has a malformed apiVersion")
+	errTooLong       = errors.New("the reference has a name, kind or apiVersion that no object can have, because it is too long")
 )
 
 // Target returns the object that a scaler references; ok is false if it scales none, which is not always an error: it can be
@@ -98,11 +99,26 @@ func (k Kind) Target(object map[string]any) (target schema.GroupKind, name strin
 	if name = text("name", ""); name == "" {
 		return target, "", false, k.problem(errNoName)
 	}
-	gv, err := schema.ParseGroupVersion(text("apiVersion", "apps/v1"))
-	if err != nil {
-		return target, "", false, k.problem(errBadAPIVersion)
+	if target, err = groupKind(text("apiVersion", "apps/v1"), text("kind", "Deployment"), name); err != nil {
+		return target, "", false, k.problem(err)
 	}
-	return schema.GroupKind{Group: gv.Group, Kind: text("kind", "Deployment")}, name, true, nil
+	return target, name, true, nil
+}
+
+// maxText is the maximum length of a name of an object, or of its group, kind or version. Users can write longer ones into a
+// reference, which the webhook would cache.
+const maxText = 253
+
+// groupKind returns the group and kind of a reference.
+func groupKind(apiVersion, kind, name string) (schema.GroupKind, error) {
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return schema.GroupKind{}, errBadAPIVersion
+	}
+	if max(len(gv.Group), len(gv.Version), len(kind), len(name)) > maxText { // the group is a part of the whole apiVersion in memory
+		return schema.GroupKind{}, errTooLong
+	}
+	return schema.GroupKind{Group: gv.Group, Kind: kind}, nil
 }
 
 // reference returns the value at the path, nil if the object needs none.

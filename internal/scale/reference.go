@@ -41,15 +41,15 @@ func (k Kind) ReferenceOf(object map[string]any, name string, rank int) (r Refer
 	return r, ok, err
 }
 
-// OfHPA returns the reference of a HorizontalPodAutoscaler; the result ok is that of Target.
-func OfHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) (r Reference, ok bool) {
+// OfHPA returns the reference of a HorizontalPodAutoscaler; the results ok and err are those of Target.
+func OfHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) (r Reference, ok bool, err error) {
 	r = Reference{Scaler: hpaKind + "/" + hpa.Name, Rank: lastRank, Desired: desiredBy(hpa)}
-	r.Target, r.TargetName, ok = Target(hpa)
+	r.Target, r.TargetName, ok, err = Target(hpa)
 	r.OffAtZero = offAtZero(hpa)
-	if controller := metav1.GetControllerOfNoCopy(hpa); controller != nil {
+	if controller := metav1.GetControllerOfNoCopy(hpa); controller != nil && max(len(controller.Kind), len(controller.Name)) <= maxText {
 		r.ControlledBy = controller.Kind + "/" + controller.Name
 	}
-	return r, ok
+	return r, ok, err
 }
 
 // Choose returns the reference that names the owner, among those of one object: the first by the configuration's order, then

@@ -1,6 +1,7 @@
 package scale_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,7 +18,7 @@ func TestChooseAndRivals(t *testing.T) {
 		if controller != "" {
 			o.OwnerReferences = []metav1.OwnerReference{{Kind: "ScaledObject", Name: controller, Controller: new(true)}}
 		}
-		r, _ := scale.OfHPA(o)
+		r, _, _ := scale.OfHPA(o)
 		return r
 	}
 	of := func(rank int, name string) scale.Reference {
@@ -91,6 +92,7 @@ func TestTargetOfAScaler(t *testing.T) {
 		"no spec":                       {kinds[0], map[string]any{}, ".spec.scaleTargetRef: the reference is missing"},
 		"a spec that is a list":         {kinds[0], map[string]any{"spec": []any{}}, ".spec.scaleTargetRef: the reference is not an object"},
 		"a name that is a number":       {kinds[0], map[string]any{"spec": map[string]any{"scaleTargetRef": map[string]any{"name": 7}}}, ".spec.scaleTargetRef: the reference has no name"},
+		"a name of 254 bytes":           {kinds[0], map[string]any{"spec": map[string]any{"scaleTargetRef": map[string]any{"name": strings.Repeat("x", 254)}}}, ".spec.scaleTargetRef: the reference has a name, kind or apiVersion that no object can have, because it is too long"},
 		"a Rollout with its own pods":   {kinds[1], map[string]any{"spec": map[string]any{}}, "none"},
 		"a Rollout beside its workload": {kinds[1], map[string]any{"spec": map[string]any{"workloadRef": map[string]any{"name": "web", "scaleDown": "never"}}}, "none"},
 		"a Rollout that takes over":     {kinds[1], map[string]any{"spec": map[string]any{"workloadRef": map[string]any{"name": "web", "scaleDown": "progressively"}}}, "Deployment.apps/web"},

@@ -11,12 +11,17 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// Target returns the object that an autoscaler targets; ok is false if it targets nothing: its apiVersion cannot be parsed, or it
-// is being deleted.
-func Target(hpa *autoscalingv2.HorizontalPodAutoscaler) (kind schema.GroupKind, name string, ok bool) {
+// Target returns the object that an autoscaler targets; ok is false if it targets nothing: it has no valid reference, or it is
+// being deleted, which is not an error.
+func Target(hpa *autoscalingv2.HorizontalPodAutoscaler) (kind schema.GroupKind, name string, ok bool, err error) {
+	if hpa.DeletionTimestamp != nil {
+		return kind, "", false, nil
+	}
 	ref := hpa.Spec.ScaleTargetRef
-	gv, err := schema.ParseGroupVersion(ref.APIVersion)
-	return schema.GroupKind{Group: gv.Group, Kind: ref.Kind}, ref.Name, err == nil && hpa.DeletionTimestamp == nil
+	if kind, err = groupKind(ref.APIVersion, ref.Kind, ref.Name); err != nil {
+		return kind, "", false, err
+	}
+	return kind, ref.Name, true, nil
 }
 
 // desiredBy returns the replicas an autoscaler wants: its recommendation within its bounds.

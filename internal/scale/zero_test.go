@@ -39,7 +39,7 @@ func TestZeroSwitchesAHorizontalPodAutoscalerOffUnlessItHasScaledToZero(t *testi
 		t.Run(sentence, func(t *testing.T) {
 			hpa := &autoscalingv2.HorizontalPodAutoscaler{}
 			hpa.Spec.MinReplicas, hpa.Status.Conditions = c.minimum, c.conditions
-			if r, ok := scale.OfHPA(hpa); !ok || r.OffAtZero != c.want {
+			if r, _, err := scale.OfHPA(hpa); err != nil || r.OffAtZero != c.want {
 				t.Errorf("want %v, got %+v", c.want, r)
 			}
 		})

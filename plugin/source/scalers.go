@@ -2,7 +2,6 @@ package source
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,9 +56,7 @@ func autoscalerOf(o *unstructured.Unstructured, kind scale.Kind, rank int) (*Aut
 			return nil, err
 		}
 		a.addHPA(hpa)
-		if a.Reference, ok = scale.OfHPA(hpa); !ok && hpa.DeletionTimestamp == nil {
-			problem = errors.New("the reference has a malformed apiVersion")
-		}
+		a.Reference, ok, problem = scale.OfHPA(hpa)
 	}
 	if problem != nil { // only a survey reports it; the webhook reports it on the scaler
 		a.Problem = strings.TrimPrefix(problem.Error(), a.Path+": ")

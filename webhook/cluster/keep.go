@@ -61,7 +61,7 @@ func keepMode(namespace *metav1.PartialObjectMetadata) *metav1.PartialObjectMeta
 func keepAutoscaler(hpa *autoscalingv2.HorizontalPodAutoscaler) *scaler {
 	out := &scaler{}
 	out.Name, out.Namespace, out.ResourceVersion = hpa.Name, shared(hpa.Namespace), hpa.ResourceVersion
-	out.reference, out.targets = scale.OfHPA(hpa)
+	out.reference, out.targets, _ = scale.OfHPA(hpa) // its own controller reports an error
 	out.reference.Target.Group, out.reference.Target.Kind = shared(out.reference.Target.Group), shared(out.reference.Target.Kind)
 	if out.reference.TargetName == hpa.Name { // as usual
 		out.reference.TargetName = hpa.Name

@@ -24,15 +24,48 @@ func TestAnAutoscalerTakesAtMostOneKilobyte(t *testing.T) {
 		return fmt.Appendf(nil, format, apiVersion, kind, i, i%1000, i, i, strings.Repeat("x", 2000), i)
 	}
 	w := &scalerWatch{kind: scale.Kinds()[0]}
-	scalers := heldPer(t, toolscache.Indexers{byTarget: targetOfScaler}, reducedBy(w.keep), func(i int) any {
+	scalers := heldPer(t, 10_000, reducedBy(w.keep), func(i int) any {
 		return decoded(t, text("keda.sh/v1alpha1", "ScaledObject", i), &unstructured.Unstructured{})
 	})
-	autoscalers := heldPer(t, toolscache.Indexers{byTarget: targetOfScaler}, reducedBy(keepAutoscaler), func(i int) any {
+	autoscalers := heldPer(t, 10_000, reducedBy(keepAutoscaler), func(i int) any {
 		return decoded(t, text("autoscaling/v2", "HorizontalPodAutoscaler", i), &autoscalingv2.HorizontalPodAutoscaler{})
 	})
 	t.Logf("%d B for each scaler, %d B for each HorizontalPodAutoscaler", scalers, autoscalers)
 	if autoscalers > limit || scalers > autoscalers*5/4 {
 		t.Errorf("a scaler takes %d B, a HorizontalPodAutoscaler %d B, want at most %d, and a quarter more", scalers, autoscalers, limit)
+	}
+}
+
+// TestLongReferencesTakeNoMemory verifies that texts in a reference and in an owner reference, which the API server accepts at
+// any length, are not stored if no object can have them.
+func TestLongReferencesTakeNoMemory(t *testing.T) {
+	const text, limit = 1 << 20, 16 << 10
+	w := &scalerWatch{kind: scale.Kinds()[0]}
+	for sentence, spec := range map[string]string{
+		"a name":                        `{"apiVersion":"apps/v1","kind":"Deployment","name":"LONG"}`,
+		"a kind":                        `{"apiVersion":"apps/v1","kind":"LONG","name":"web"}`,
+		"a group":                       `{"apiVersion":"LONG/v1","kind":"Deployment","name":"web"}`,
+		"a version":                     `{"apiVersion":"apps/LONG","kind":"Deployment","name":"web"}`,
+		"a malformed apiVersion":        `{"apiVersion":"a/b/LONG","kind":"LONG","name":"LONG"}`,
+		"a name, of a deleted object":   `{"name":"LONG"}},"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z"},"status":{"a":{}`,
+		"the name and kind of an owner": `{"name":"web"}},"metadata":{"ownerReferences":[{"controller":true,"kind":"LONG","name":"LONG"}]},"status":{"a":{}`,
+	} {
+		object := func(i int) []byte {
+			return []byte(strings.ReplaceAll(`{"spec":{"scaleTargetRef":`+spec+`}}`, "LONG", strings.Repeat(string(rune('a'+i)), text)))
+		}
+		scalers := heldPer(t, 5, reducedBy(w.keep), func(i int) any {
+			o := &unstructured.Unstructured{Object: *decoded(t, object(i), &map[string]any{})}
+			o.SetName(fmt.Sprint(i))
+			return o
+		})
+		autoscalers := heldPer(t, 5, reducedBy(keepAutoscaler), func(i int) any {
+			hpa := decoded(t, object(i), &autoscalingv2.HorizontalPodAutoscaler{})
+			hpa.Name = fmt.Sprint(i)
+			return hpa
+		})
+		if max(scalers, autoscalers) > limit {
+			t.Errorf("%s: a scaler takes %d B, a HorizontalPodAutoscaler %d B, want at most %d", sentence, scalers, autoscalers, limit)
+		}
 	}
 }
 
@@ -45,9 +78,8 @@ func decoded[T any](t *testing.T, text []byte, into T) T {
 }
 
 // heldPer returns the memory that an index takes for each object, after a transform.
-func heldPer(t *testing.T, indexers toolscache.Indexers, keep toolscache.TransformFunc, object func(i int) any) uint64 {
+func heldPer(t *testing.T, objects int, keep toolscache.TransformFunc, object func(i int) any) uint64 {
 	t.Helper()
-	const objects = 10_000
 	heap := func() uint64 {
 		runtime.GC()
 		runtime.GC() // collects objects whose finalizers the first one ran
@@ -56,7 +88,7 @@ func heldPer(t *testing.T, indexers toolscache.Indexers, keep toolscache.Transfo
 		return stats.HeapAlloc
 	}
 	before := heap()
-	index := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, indexers)
+	index := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{byTarget: targetOfScaler})
 	for i := range objects {
 		kept, err := keep(object(i))
 		if err != nil {
@@ -70,5 +102,5 @@ func heldPer(t *testing.T, indexers toolscache.Indexers, keep toolscache.Transfo
 	if got := len(index.ListKeys()); got != objects { // which also keeps the index alive
 		t.Fatalf("got %d objects, want %d", got, objects)
 	}
-	return (after - min(before, after)) / objects
+	return (after - min(before, after)) / uint64(objects)
 }
