@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,7 +17,7 @@ import (
 
 // Any client that reaches the port can post a review with any content, and Events are stored in the cluster in handoff's name.
 // Therefore Events are only recorded in namespaces that opted in with their own annotation and for objects outside namespaces,
-// contain only fixed texts, paths and counts, and are rate-limited. The recorder stores those about objects outside namespaces in
+// contain only fixed texts, paths and counts, and are rate-limited (LimitEvents). The recorder stores those about objects outside namespaces in
 // namespace default.
 const (
 	// eventFields is the maximum number of fields in an Event.
@@ -39,12 +38,6 @@ func (h *Handler) recordEvents(w ownership.Write, out outcome) {
 	changes := grouped(out.decided.Changes, func(c *merge.Change) string { return out.deed(c).event })
 	delete(changes, "")
 	for _, reason := range slices.Sorted(maps.Keys(changes)) {
-		if !h.eventLimit.allow(w.Namespace, time.Now()) {
-			h.eventLimit.skipped.Do(10*time.Second, func(times int) {
-				h.Log.Info("Events are rate-limited", "skippedSinceLastLog", times, "namespace", w.Namespace)
-			})
-			continue
-		}
 		h.Events.Eventf(reference, nil, corev1.EventTypeNormal, reason, "Apply", "%s", h.eventNote(w, out, changes[reason]))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 )
 
 // forged is text that an attacker would like to place in the cluster.
@@ -96,8 +97,8 @@ func TestOneEventReportsTheKeptFields(t *testing.T) {
 	}
 }
 
-// TestEventsAreRateLimited verifies that many reviews, all about another object, are few Events, and that a namespace
-// leaves others theirs.
+// TestEventsAreRateLimited verifies that many reviews, all about another object, and many scalers are few Events, and that
+// a namespace leaves others theirs.
 func TestEventsAreRateLimited(t *testing.T) {
 	cluster := enforced()
 	cluster.modes["other"] = "enforce"
@@ -107,9 +108,12 @@ func TestEventsAreRateLimited(t *testing.T) {
 	for i := range sent {
 		s.answer(t, strings.Replace(body, `"name":"web"`, fmt.Sprintf(`"name":"web-%d"`, i), 1))
 	}
+	for range sent { // the limit of Events on scalers is the same
+		s.Events.Eventf(&corev1.ObjectReference{Namespace: "shop", Kind: "ScaledObject"}, nil, corev1.EventTypeWarning, "NoScaleTarget", "Scale", "")
+	}
 	recorded := len(s.events)
 	if recorded == 0 || recorded > sent/2 {
-		t.Errorf("%d reviews make %d events", sent, recorded)
+		t.Errorf("%d reviews and scalers make %d events", sent, recorded)
 	}
 	s.answer(t, strings.Replace(body, `"namespace":"shop"`, `"namespace":"other"`, 1))
 	if len(s.events) <= recorded {

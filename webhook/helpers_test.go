@@ -99,9 +99,9 @@ func newServer(tb testing.TB, cluster webhook.Cluster) *server {
 		defer s.mutex.Unlock()
 		s.log.WriteString(prefix + args + "\n")
 	}
+	log := funcr.New(write, funcr.Options{Verbosity: 10})
 	s.Handler = &webhook.Handler{
-		Cluster: cluster, Settings: s.settings, Metrics: metrics,
-		Log: funcr.New(write, funcr.Options{Verbosity: 10}), Events: s,
+		Cluster: cluster, Settings: s.settings, Metrics: metrics, Log: log, Events: webhook.LimitEvents(s, log),
 	}
 	return s
 }

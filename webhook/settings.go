@@ -27,14 +27,13 @@ type Handler struct {
 	Settings func() Settings
 	Metrics  *Metrics
 	Log      logr.Logger
-	// Events records Events on the object about the decisions, except those that only warn; if nil, no Events are recorded.
+	// Events records Events on the object about the decisions, except those that only warn; if nil, no Events are recorded. It must
+	// limit them (LimitEvents).
 	Events events.EventRecorder
 	// GuardMissing reports whether no guard is installed. If it is nil, or does not know, the guard may be installed.
 	GuardMissing func() bool
 
 	shedding ratelimit.Log
-
-	eventLimit eventLimit
 }
 
 // Cluster is the cluster state that the webhook needs in addition to a review.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -37,7 +38,8 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	state, parts, err := newState(ctx, mgr, configuration, o.labelNamespaces, log)
+	recorder := webhook.LimitEvents(mgr.GetEventRecorder("handoff-webhook"), log.WithName("events"))
+	state, parts, err := newState(ctx, mgr, configuration, recorder, o.labelNamespaces, log)
 	if err != nil {
 		return err
 	}
@@ -48,7 +50,7 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	handler := &webhook.Handler{
 		Cluster: state, Settings: func() webhook.Settings { return configuration.current().settings },
 		Metrics: webhook.NewMetrics(metrics.Registry), Log: log.WithName("webhook"),
-		Events: mgr.GetEventRecorder("handoff-webhook"), GuardMissing: guard.Missing,
+		Events: recorder, GuardMissing: guard.Missing,
 	}
 	o.serving.MaxBody, o.serving.Log, o.serving.Registerer = webhook.MaxBody, log.WithName("serving"), metrics.Registry
 	server := serving.New(o.serving, handler)
@@ -123,7 +125,8 @@ func newManager(c *rest.Config, o options) (manager.Manager, error) {
 // newState returns the state of the cluster, a part that watches scalers for it, and one that repairs the labels of namespaces if
 // that is wanted.
 func newState(
-	ctx context.Context, mgr manager.Manager, configuration *configuration, labelNamespaces bool, log logr.Logger,
+	ctx context.Context, mgr manager.Manager, configuration *configuration, recorder events.EventRecorder, labelNamespaces bool,
+	log logr.Logger,
 ) (state *cluster.State, parts []part, err error) {
 	if state, err = cluster.New(ctx, mgr.GetCache()); err != nil {
 		return nil, nil, err
@@ -135,7 +138,7 @@ func newState(
 	}
 	watches := state.FollowScalers(cluster.ScalerOptions{
 		Kinds:  func() []scale.Kind { return configuration.current().scalers },
-		Client: client, Events: mgr.GetEventRecorder("handoff-webhook"), Log: log.WithName("scalers"),
+		Client: client, Events: recorder, Log: log.WithName("scalers"),
 	})
 	if !labelNamespaces {
 		return state, []part{watches}, nil

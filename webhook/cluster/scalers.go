@@ -27,7 +27,7 @@ type ScalerOptions struct {
 	Kinds func() []scale.Kind
 	// Client reads their objects.
 	Client dynamic.Interface
-	// Events records Events on scalers that scale nothing, and on those that scale the same object.
+	// Events records Events on scalers that scale nothing, and on those that scale the same object. It must limit them.
 	Events events.EventRecorder
 	Log    logr.Logger
 }
