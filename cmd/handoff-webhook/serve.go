@@ -110,6 +110,8 @@ func newManager(c *rest.Config, o options) (manager.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	c = rest.CopyConfig(c)
+	c.QPS = -1 // the API server limits requests itself; the default of five per second would delay the pages of large lists
 	mgr, err := ctrl.NewManager(c, ctrl.Options{
 		Scheme:                 scheme,
 		Cache:                  cluster.CacheOptions(),

@@ -9,11 +9,14 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/pager"
 )
 
 // A watch of client-go lasts five to ten minutes, and a watch without events can mean that nothing changed or that the
@@ -23,7 +26,9 @@ const (
 	watchFor = 8 * time.Second
 	// responseTimeout is how long the API server may take to start a watch, and to end it after its timeout.
 	responseTimeout = 5 * time.Second
-	listTimeout     = time.Minute
+	// listTimeout is how long the API server may take to return a page. An object can be 1.5 MiB large, so pages are small.
+	listTimeout = time.Minute
+	pageSize    = 20
 	// handoverAfter is how long the watch that streams the initial objects is used afterwards. client-go reports a shorter
 	// watch as an error.
 	handoverAfter = 2 * time.Second
@@ -41,7 +46,14 @@ var (
 type renewingInformer struct {
 	toolscache.SharedIndexInformer
 
+	renewal   *renewal
 	freshness *freshness
+}
+
+// SetTransform also reduces the lists, before the informer receives them.
+func (i *renewingInformer) SetTransform(reduce toolscache.TransformFunc) error {
+	i.renewal.reduce = reduce
+	return i.SharedIndexInformer.SetTransform(reduce)
 }
 
 func newInformer(
@@ -49,25 +61,50 @@ func newInformer(
 ) *renewingInformer {
 	r := &renewal{api: toolscache.ToListerWatcherWithContext(lw), freshness: &freshness{last: time.Now()}}
 	short := &toolscache.ListWatch{ListWithContextFunc: r.list, WatchFuncWithContext: r.watch}
-	return &renewingInformer{toolscache.NewSharedIndexInformer(short, o, resync, indexers), r.freshness}
+	return &renewingInformer{toolscache.NewSharedIndexInformer(short, o, resync, indexers), r, r.freshness}
 }
 
 // renewal lists and watches for an informer with short watches, and records whether they are up to date.
 type renewal struct {
 	api       toolscache.ListerWatcherWithContext
 	freshness *freshness
+	reduce    toolscache.TransformFunc
 }
 
+// list reads all objects in pages. client-go would ask for the list in the API server's cache (resource version 0), which the API
+// server returns at once, and reduce the objects afterwards: the CustomResourceDefinitions of some clusters would not fit into memory.
 func (r *renewal) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	ctx, cancel := context.WithTimeout(ctx, listTimeout)
-	defer cancel()
-	list, err := r.api.ListWithContext(ctx, options)
+	options.ResourceVersion, options.Limit = "", pageSize
+	list, _, err := pager.New(r.page).List(ctx, options)
 	if err != nil {
 		r.freshness.failed(err)
 		return nil, err
 	}
 	r.freshness.confirmed()
 	return list, nil
+}
+
+// page reads a page and reduces its objects.
+func (r *renewal) page(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	ctx, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	list, err := r.api.ListWithContext(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	about, err := meta.ListAccessor(list)
+	if err != nil {
+		return nil, err
+	}
+	page := &metainternalversion.List{}
+	page.ResourceVersion, page.Continue = about.GetResourceVersion(), about.GetContinue()
+	return page, meta.EachListItem(list, func(o runtime.Object) error {
+		reduced, err := r.reduce(o)
+		if kept, ok := reduced.(runtime.Object); ok {
+			page.Items = append(page.Items, kept)
+		}
+		return err
+	})
 }
 
 // watch opens a watch, and retries while the API server is unavailable, so that the informer can continue from its current
