@@ -13,13 +13,13 @@ import (
 	"github.com/ownership-handoff/handoff/internal/optin"
 )
 
-// refusing refuses patches of one namespace, as a policy can, and records which namespaces were patched.
+// refusing refuses patches of one namespace, as a policy can, and counts the patches of each namespace.
 type refusing struct {
 	http.RoundTripper
 	refused string
 
 	mutex   sync.Mutex
-	patched []string
+	patched map[string]int
 }
 
 func (r *refusing) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -28,7 +28,7 @@ func (r *refusing) RoundTrip(req *http.Request) (*http.Response, error) {
 		return r.RoundTripper.RoundTrip(req)
 	}
 	r.mutex.Lock()
-	r.patched = append(r.patched, name)
+	r.patched[name]++
 	r.mutex.Unlock()
 	if name != r.refused {
 		return r.RoundTripper.RoundTrip(req)
@@ -38,15 +38,10 @@ func (r *refusing) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-func (r *refusing) patches(name string) (count int) {
+func (r *refusing) patches(name string) int {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	for _, patched := range r.patched {
-		if patched == name {
-			count++
-		}
-	}
-	return count
+	return r.patched[name]
 }
 
 // TestARefusedRepairDelaysNoOtherNamespace repairs labels while a policy refuses the update of one namespace. No webhook corrects a
@@ -55,7 +50,7 @@ func TestARefusedRepairDelaysNoOtherNamespace(t *testing.T) {
 	t.Parallel()
 	state := watching(t, suite.plane.Config)
 	refused := namespace(t, map[string]string{optin.Annotation: "warn"}).Name
-	requests := &refusing{refused: refused}
+	requests := &refusing{refused: refused, patched: map[string]int{}}
 	config := rest.CopyConfig(suite.plane.Config)
 	config.Wrap(func(rt http.RoundTripper) http.RoundTripper {
 		requests.RoundTripper = rt

@@ -143,11 +143,7 @@ func createScaler(t *testing.T, namespace, name string, kind schema.GroupVersion
 	t.Helper()
 	o := scaler(namespace, name, kind)
 	o.Object["spec"] = spec
-	var err error
-	eventually(t, "the scaler is created", true, func() bool {
-		err = suite.client.Create(t.Context(), o)
-		return err == nil
-	})
+	eventually[error](t, "the scaler is created", nil, func() error { return suite.client.Create(t.Context(), o) })
 	return o
 }
 
@@ -216,8 +212,7 @@ func TestScalersAreWatchedWhileTheirKindExists(t *testing.T) {
 		eventually(t, "after the kind is deleted", "", f.scalerOf(n, "web"))
 		eventually(t, "the log says it", 2*round, func() int { return f.logged("no longer watching scalers") })
 		eventually(t, "the kind is gone", true, func() bool {
-			return client.IgnoreNotFound(suite.client.Get(t.Context(), client.ObjectKeyFromObject(crd), crd)) == nil && crd.DeletionTimestamp == nil ||
-				suite.client.Get(t.Context(), client.ObjectKeyFromObject(crd), crd) != nil
+			return suite.client.Get(t.Context(), client.ObjectKeyFromObject(crd), crd) != nil
 		})
 		if got := f.logged("\"watching scalers", "scalers.comes-and-goes.example.com"); got != 2*round {
 			t.Errorf("round %d: want each start logged once, got %d lines", round, got)
@@ -297,9 +292,8 @@ func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 
 	// A change of what does not matter is not reported again; a HorizontalPodAutoscaler beside a scaler is.
 	for _, name := range []string{"none", "a"} {
-		labels := []byte(`{"metadata":{"labels":{"some":"label"}}}`)
-		o := scaler(opted, name, kind.GroupKind.WithVersion("v1"))
-		must(t, suite.client.Patch(t.Context(), o, client.RawPatch("application/merge-patch+json", labels)))
+		labels := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"some":"label"}}}`))
+		must(t, suite.client.Patch(t.Context(), scaler(opted, name, kind.GroupKind.WithVersion("v1")), labels))
 	}
 	autoscale(t, opted, "late", "apps/v1", "Deployment", "good")
 	const rivals = "Warning SharedScaleTarget Scaler/good: several scalers scale the same workload: Scaler/good, HorizontalPodAutoscaler/late; delete all but one"

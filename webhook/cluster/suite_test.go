@@ -37,10 +37,7 @@ func prepare(ctx context.Context, plane *controlplane.ControlPlane) error {
 	if err != nil {
 		return err
 	}
-	if err := rbacv1.AddToScheme(scheme); err != nil {
-		return err
-	}
-	if err := admissionregistrationv1.AddToScheme(scheme); err != nil {
+	if err := errors.Join(rbacv1.AddToScheme(scheme), admissionregistrationv1.AddToScheme(scheme)); err != nil {
 		return err
 	}
 	if suite.client, err = client.New(suite.plane.Config, client.Options{Scheme: scheme}); err != nil {
