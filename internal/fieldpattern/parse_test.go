@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
+	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 func TestAParsedPatternMatchesFields(t *testing.T) {
@@ -44,9 +45,7 @@ func TestAParsedPatternMatchesFields(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			pattern, err := fieldpattern.Parse(c.pattern)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if got := pattern.Matches(c.path); got != c.want {
 				t.Errorf("%s covers %s: got %v, want %v", c.pattern, c.path, got, c.want)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 func TestIsLeaf(t *testing.T) {
@@ -47,13 +48,9 @@ func TestAddMatchingStopsAtMaxDepth(t *testing.T) {
 	for _, depth := range []int{fieldtree.MaxDepth, fieldtree.MaxDepth + 1} {
 		set := fieldpath.NewSet(nested(depth))
 		fields, err := set.ToJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got := &fieldtree.Tree{}
-		if err := fieldtree.AddMatching(got, jsontree.Valid(fields), "", everything, want, nil); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, fieldtree.AddMatching(got, jsontree.Valid(fields), "", everything, want, nil))
 		if want := depth <= fieldtree.MaxDepth; (len(wanted(got)) == 1) != want || got.Len() > fieldtree.MaxDepth {
 			t.Errorf("depth %d: %d nodes, wanted %s", depth, got.Len(), wanted(got))
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/test/document"
 )
 
@@ -67,9 +68,7 @@ func generatedObject(t *testing.T, r *rand.Rand) (object any, text []byte, all [
 	t.Helper()
 	object = map[string]any{"spec": generated(r, 4), "other": generated(r, 3)}
 	text, err := json.MarshalIndent(object, "", []string{"", " "}[r.IntN(2)])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	paths(r, object, nil, &all)
 	return object, text, all
 }
@@ -90,9 +89,7 @@ func TestLookupsAgreeWithDecodedValues(t *testing.T) {
 	for range 3000 {
 		object, text, all := generatedObject(t, r)
 		root, err := jsontree.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, path := range all {
 			want, found := document.Get(object, path)
 			got := root.Find(path)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
+	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 const (
@@ -27,9 +28,7 @@ func of(managedFields string) ([]managedfields.Entry, error) {
 func entriesOf(t *testing.T, managedFields string) []managedfields.Entry {
 	t.Helper()
 	entries, err := of(managedFields)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return entries
 }
 
@@ -66,9 +65,7 @@ func TestWithSet(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got, err := e.WithSet(c.set)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want := []string{strings.Replace(text, ownsBoth, c.want, 1), c.want, text}
 			if diff := cmp.Diff(want, []string{string(got.Text), string(got.Fields.Text()), string(e.Text)}); diff != "" {
 				t.Errorf("the entry, its fields, and the entry that it was made of (-want +got):\n%s", diff)
@@ -89,9 +86,7 @@ func TestNew(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			like := managedfields.Entry{Manager: "b", Operation: managedfields.OperationApply, APIVersion: "apps/v1", Time: c.time}
 			got, err := managedfields.New("a", like, fieldpath.NewSet(replicas))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want := `{"manager":"a","operation":"Update","apiVersion":"apps/v1",` + c.want + `"fieldsType":"FieldsV1","fieldsV1":` + ownsReplicas + `}`
 			if diff := cmp.Diff(want, string(got.Text)); diff != "" {
 				t.Errorf("entry (-want +got):\n%s", diff)

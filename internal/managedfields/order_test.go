@@ -12,6 +12,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
+	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 // TestInOrder compares InOrder with k8s.io/apimachinery, whose ScaleHandler returns entries in
@@ -37,9 +38,7 @@ func TestInOrder(t *testing.T) {
 		}
 		versions := upstream.ResourcePathMappings{"apps/v1": nil, "apps/v2": nil}
 		sorted, err := upstream.NewScaleHandler(given, schema.GroupVersion{Group: "apps", Version: "v1"}, versions).ToParent(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got := managedfields.Encode(managedfields.InOrder(entriesOf(t, string(jsontest.Encode(t, given)))))
 		if diff := jsontest.Diff(t, string(jsontest.Encode(t, sorted)), string(got)); diff != "" {
 			t.Fatalf("order (-want +got):\n%s", diff)

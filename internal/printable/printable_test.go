@@ -11,6 +11,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/printable"
+	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 func TestUnprintableCharactersAreEscaped(t *testing.T) {
@@ -45,13 +46,9 @@ func TestJSONAndYAMLPreserveTheValue(t *testing.T) {
 		var raw bytes.Buffer
 		encoder := json.NewEncoder(&raw)
 		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(value); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, encoder.Encode(value))
 		inYAML, err := printable.YAML(string(encoded))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for name, output := range map[string]string{"JSON": printable.JSON(string(encoded)), "raw JSON": printable.JSON(raw.String()), "YAML": inYAML} {
 			var got any
 			decode := json.Unmarshal
@@ -91,9 +88,7 @@ func TestAWriterEscapesForeignSequences(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := w.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Flush())
 		if diff := cmp.Diff(want, out.String()); diff != "" {
 			t.Errorf("in steps of %d (-want +got):\n%s", size, diff)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/test/golden"
 )
 
@@ -113,9 +114,7 @@ func inGo(t *testing.T, list, inStrings []word, file, text string) (found []stri
 	t.Helper()
 	positions := token.NewFileSet()
 	parsed, err := parser.ParseFile(positions, file, text, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	mayContain := func(text string) bool { // most comments and identifiers contain none of the words, and patterns are slow
 		text = strings.ToLower(text)
 		return slices.ContainsFunc(list, func(w word) bool { return strings.Contains(text, strings.Fields(w.text)[0]) })

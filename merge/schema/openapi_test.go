@@ -10,14 +10,13 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/growth"
 	"github.com/ownership-handoff/handoff/internal/race"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
 func TestOpenAPIWithoutASchema(t *testing.T) {
 	place, err := schema.OpenAPI(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if diff := cmp.Diff(schema.Strategy{}, place.Field("spec").Field("list").Strategy()); diff != "" {
 		t.Errorf("strategy (-want +got):\n%s", diff)
 	}
@@ -33,9 +32,7 @@ func TestOpenAPIDescribesNothingForNull(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			place, err := schema.OpenAPI([]byte(text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if diff := cmp.Diff(schema.Strategy{}, place.Field("a").Strategy()); diff != "" {
 				t.Errorf("strategy (-want +got):\n%s", diff)
 			}
@@ -76,9 +73,7 @@ func TestOpenAPIRejectsInvalidSchemas(t *testing.T) {
 // TestMetadataEqualsObjectMeta compares the copy of the metadata's type with what upstream looks up in the type.
 func TestMetadataEqualsObjectMeta(t *testing.T) {
 	custom, err := schema.OpenAPI(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	walk := schemaWalk{t: t, seen: map[reflect.Type]bool{}}
 	walk.fields(reflect.TypeFor[metav1.ObjectMeta](), custom.Field("metadata"))
 	if walk.compared < 25 {

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/ownership-handoff/handoff/internal/jsontest"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
@@ -242,9 +243,7 @@ func TestMergeEqualsJSONMergePatch(t *testing.T) {
 			agrees(t, nil, in, want, err)
 			var changes []threeway.Change
 			_, err = threeway.Merge(orEmpty(in.base), orEmpty(in.manifest), orEmpty(in.live), nil, threeway.Options{Report: func(c threeway.Change) { changes = append(changes, c) }})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if (jsontest.Diff(t, in.live, string(want)) == "") != (len(changes) == 0) {
 				t.Errorf("the changes are %v, upstream's result %s", changes, want)
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ownership-handoff/handoff/internal/jsontest"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
@@ -71,9 +72,7 @@ var customResource = map[string]documented{
 func widgetSchema(t *testing.T) schema.Schema {
 	t.Helper()
 	place, err := schema.OpenAPI(jsontest.FromYAML(t, widget))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return place
 }
 
@@ -90,9 +89,7 @@ func TestThePathOfAnElementHasTheDefaultOfAnAbsentKey(t *testing.T) {
 	_, err := threeway.Merge(nil, manifest, live, widgetSchema(t), threeway.Options{
 		Report: func(c threeway.Change) { got = append(got, c.Path.String()) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := []string{`.spec.ports[port=53,protocol="TCP"]`, `.spec.ports[port=54,protocol="TCP"].name`}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("paths (-want +got):\n%s", diff)

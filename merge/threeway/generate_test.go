@@ -14,6 +14,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
@@ -36,9 +37,7 @@ func sampleObjects(tb testing.TB) []sample {
 	all := make([]sample, len(paths))
 	for i, path := range paths {
 		text, err := os.ReadFile(path) //nolint:gosec // a file of this folder
-		if err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, err)
 		o := sample{name: strings.TrimSuffix(filepath.Base(path), ".yaml")}
 		if err := yaml.Unmarshal(text, &o.decoded); err != nil {
 			tb.Fatalf("%s: %v", path, err)
@@ -54,9 +53,7 @@ func typedLike(tb testing.TB, decoded map[string]any) runtime.Object {
 	tb.Helper()
 	gvk := runtimeschema.FromAPIVersionAndKind(fmt.Sprint(decoded["apiVersion"]), fmt.Sprint(decoded["kind"]))
 	typed, err := clientgoscheme.Scheme.New(gvk)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return typed
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/growth"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
@@ -118,9 +119,7 @@ func nodeOf(t *testing.T, value any) *yaml.RNode {
 func realObjects(tb testing.TB) []any {
 	tb.Helper()
 	text, err := os.ReadFile("testdata/objects.yaml")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	var objects []any
 	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
 		var object any

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/growth"
 	"github.com/ownership-handoff/handoff/internal/race"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
@@ -28,9 +29,7 @@ func TestTwoWayTakesLinearTime(t *testing.T) {
 	field := func(i int) string { return fmt.Sprintf(`{"port":80,"protocol":"P","field%d":1}`, i) }
 	place, err := schema.OpenAPI([]byte(`{"type": "object", "properties": {"ports": {
 		"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port", "protocol"]}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for sentence, c := range map[string]struct{ manifest, live func(i int) string }{
 		"ports of one number":                    {full, other},
 		"the same port, each with another field": {field, one},

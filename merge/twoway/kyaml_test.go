@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml/walk"
 
 	"github.com/ownership-handoff/handoff/internal/jsontest"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
@@ -26,17 +27,13 @@ type twoWayCase struct {
 func (c twoWayCase) run(t *testing.T) {
 	t.Helper()
 	kyaml, err := kyamlMerge(t, yaml.MustParse(c.manifest), yaml.MustParse(c.live), c.infer, c.order)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := decodeYAML(t, c.want)
 	if diff := cmp.Diff(want, kyaml); diff != "" {
 		t.Errorf("kyaml (-want +got):\n%s", diff)
 	}
 	got, err := c.merge(t)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("merge (-want +got):\n%s", diff)
 	}
@@ -90,17 +87,13 @@ func kyamlMerge(t *testing.T, manifest, live *yaml.RNode, infer bool, order twow
 func decodeYAML(t *testing.T, text string) any {
 	t.Helper()
 	var value any
-	if err := yaml.Unmarshal([]byte(text), &value); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal([]byte(text), &value))
 	return decodeJSON(t, jsontest.Encode(t, value))
 }
 
 func decodeJSON(tb testing.TB, text []byte) any {
 	tb.Helper()
 	var value any
-	if err := json.Unmarshal(text, &value); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, json.Unmarshal(text, &value))
 	return value
 }

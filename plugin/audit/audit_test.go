@@ -12,6 +12,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/plugin/audit"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 	"github.com/ownership-handoff/handoff/plugin/source"
@@ -93,21 +94,13 @@ func reportOf(t *testing.T, items ...string) *audit.Report {
 	reader, err := source.Reader{
 		Cluster: genericclioptions.NewConfigFlags(false), Configuration: config.Default(), Files: resource.FilenameOptions{Filenames: []string{file}},
 	}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	survey, err := reader.Survey(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	in, err := installation.InFiles()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	report, err := audit.Run(t.Context(), survey, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return report
 }
 
@@ -142,9 +135,7 @@ func TestTheModeAnnotationOfAnObjectHasNoEffect(t *testing.T) {
 		t.Errorf("risks: %v", report.Risks)
 	}
 	var table strings.Builder
-	if err := report.Table(&table, false); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, report.Table(&table, false))
 	const note = "Annotation ownership-handoff.io/mode has no effect on objects; set the label of that name instead: deployment.apps/web -n shop.\n"
 	if !strings.Contains(table.String(), note) {
 		t.Errorf("want the note in:\n%s", table.String())

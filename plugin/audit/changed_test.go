@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/plugin/audit"
 )
 
@@ -51,9 +52,7 @@ func TestValuesThatTheNextApplyOverwritesAreListed(t *testing.T) {
 				t.Errorf("changed (-want +got):\n%s", diff)
 			}
 			var table strings.Builder
-			if err := report.Table(&table, false); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, report.Table(&table, false))
 			const note = "\nChanged since the manifest set it; "
 			if listed := strings.Contains(table.String(), note); listed != (test.want != "") {
 				t.Errorf("the note is in the table: %v\n%s", listed, table.String())

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/source"
@@ -29,9 +30,7 @@ func subject(t *testing.T, annotations, spec string, entries ...string) source.S
 	t.Helper()
 	metadata := strings.Trim(annotations+`,"managedFields":[`+strings.Join(entries, ",")+`]`, ",")
 	object, err := ownership.ParseObject([]byte(`{"metadata":{` + metadata + `},"spec":` + spec + `}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return source.Subject{
 		Identity: source.Identity{Name: "web", Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}}, Object: object,
 		Context: ownership.ObjectContext{
@@ -109,17 +108,11 @@ func TestSentences(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			explained, err := explain.Of(test.subject)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			found, _, err := explained.Find(test.field)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var got strings.Builder
-			if err := found.Sentences(&got, "", func(ownership.Owner) bool { return true }); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, found.Sentences(&got, "", func(ownership.Owner) bool { return true }))
 			if strings.TrimSpace(got.String()) != test.want {
 				t.Errorf("got  %s\nwant %s", got.String(), test.want)
 			}
@@ -160,9 +153,7 @@ func TestFind(t *testing.T) {
 		`{"manager":"kubectl","operation":"Apply","fieldsV1":{"f:spec":{"f:containers":{
 			"k:{\"name\":\"app\"}":{".":{},"f:image":{},"f:name":{}},"k:{\"name\":\"b\"}":{".":{},"f:image":{},"f:name":{}}}}}}`)
 	explained, err := explain.Of(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for text, want := range map[string]string{
 		`.spec.containers[name="app"].image`:   `.spec.containers[name="app"].image`,
 		`{.spec.containers[1].image}`:          `.spec.containers[name="b"].image`,

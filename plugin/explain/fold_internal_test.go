@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -27,13 +28,9 @@ func TestFolds(t *testing.T) {
 			if c.values == "{}" {
 				o, err = ownership.ParseObject([]byte(`{}`))
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			fields, err := ownership.ObjectContext{}.Fields(o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var got []string
 			for _, f := range foldsOf(fields, 0) {
 				got = append(got, fmt.Sprintf("%s %s %d", f.path, f.fields[0].Owner.By, len(f.fields)))

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/ownership-handoff/handoff/internal/optin"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 )
 
@@ -43,9 +44,7 @@ func TestModeOfObjects(t *testing.T) {
 		"an entry for namespaces, and none for others": {namespace: "enforce", change: keepNamespaces, want: "off", reason: "not installed"},
 	} {
 		in, err := installation.InFiles()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		in.AddNamespace(enforced("enforce"))
 		in.AddNamespace(enforced("kube-system"))
 		in.SetNamespace(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/plugin/manifest"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -17,9 +18,7 @@ import (
 func edited(t *testing.T, text string, edits ...string) (string, error) {
 	t.Helper()
 	s, err := manifest.Parse(source.Text{Name: "f", Content: []byte(text)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var all, removed []*manifest.Place
 	for _, edit := range edits {
 		name, value, isReplacement := strings.Cut(edit, " = ")
@@ -104,9 +103,7 @@ func TestApply(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := edited(t, c.text, strings.Split(c.edits, ";")...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -125,9 +122,7 @@ func TestMergeKeysAreVisitedOnce(t *testing.T) {
 		"spec: &s {<<: *s}\n", "spec: &s\n  a: [*s]\n", "&x\n<<: [*x]\n", "items: &i [*i]\nkind: List\n", // circular
 	} {
 		s, err := manifest.Parse(source.Text{Name: "f", Content: []byte(text)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if at := s.Objects[0].Find(pathOf(".spec.replicas")); at != nil {
 			t.Errorf("found in line %d of\n%s", at.Line(), text)
 		}

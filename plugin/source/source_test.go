@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
@@ -38,13 +39,9 @@ func TestASelectorOfObjectsInFilesDoesNotHideTheirAutoscalers(t *testing.T) {
 		Cluster: genericclioptions.NewConfigFlags(false), In: strings.NewReader(objects), Configuration: config.Default(),
 		Files: resource.FilenameOptions{Filenames: []string{"-"}}, Selector: "app=web",
 	}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	subjects, _, err := reader.Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(subjects) != 1 || subjects[0].Context.Scaler.Name != "HorizontalPodAutoscaler/web" {
 		t.Errorf("want the Deployment with its autoscaler, got %+v", subjects)
 	}

@@ -9,6 +9,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/plugin/source"
 	"github.com/ownership-handoff/handoff/plugin/strip"
 	"github.com/ownership-handoff/handoff/test/objects"
@@ -43,14 +44,10 @@ func stripped(t *testing.T, annotations, entries, live, spec string) (after stri
 	reader, err := source.Reader{
 		Cluster: genericclioptions.NewConfigFlags(false), Configuration: configuration, Files: resource.FilenameOptions{Filenames: []string{file}},
 	}.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	stripper := strip.Stripper{Read: reader.Get}
 	got, err := stripper.File(t.Context(), source.Text{Name: "f", Content: []byte(head + spec)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, line := range stripper.Lines() {
 		line = strings.TrimPrefix(line, "f: deployment.apps/web: ")
 		line, _, _ = strings.Cut(line, "; to drop it in the future:")

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
 
@@ -57,9 +58,7 @@ func TestAudit(t *testing.T) {
 	createRisks(t)
 	webhook := startWebhook(t)
 	reader, err := cluster.controlPlane.AddUser("reader")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, lines := range map[string][]string{
 		"audit": {
 			"audit -n market",
@@ -88,9 +87,7 @@ func TestAudit(t *testing.T) {
 		t.Run(name, func(t *testing.T) { checkGolden(t, name, transcript(t, cluster.controlPlane.Kubeconfig, lines...)) })
 	}
 	t.Run("auditoff", func(t *testing.T) {
-		if err := webhook.Stop(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, webhook.Stop())
 		said := transcript(t, cluster.controlPlane.Kubeconfig, "enable kube-system nosuch", "status kube-system", "disable kube-system",
 			"audit -n pay", "status pay", "enable pay")
 		play(t, "annotate namespace lab ownership-handoff.io/mode=enforce --overwrite", "label namespace lab ownership-handoff.io/mode-")

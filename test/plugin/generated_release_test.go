@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/internal/jsontest"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/test/objects"
@@ -54,9 +55,7 @@ func (s scenario) write(name string, manifest any) (file, text string) {
 	text, isText := manifest.(string)
 	if !isText {
 		encoded, err := yaml.Marshal(manifest)
-		if err != nil {
-			s.Fatal(err)
-		}
+		require.NoError(s, err)
 		text = string(encoded)
 	}
 	file = filepath.Join(cluster.controlPlane.Dir, s.name+"-"+name+".yaml")
@@ -145,9 +144,7 @@ func sameValue(a, b []byte) bool {
 func (s scenario) field(manifest object) string {
 	s.Helper()
 	declared, err := ownership.ParseObject(jsontest.Encode(s.T, manifest))
-	if err != nil {
-		s.Fatal(err)
-	}
+	require.NoError(s, err)
 	said := handoff(s.T, cluster.controlPlane.Kubeconfig, "explain "+s.target()+" -n "+s.yard+" -o json")
 	_, said, _ = strings.Cut(said, "\n")
 	if strings.Contains(said, "no managedFields, so") { // a manifest with only a name, applied server-side

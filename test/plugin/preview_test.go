@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ownership-handoff/handoff/internal/optin"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
 
@@ -54,9 +55,7 @@ func team(t *testing.T) (kubeconfig string) {
 	t.Helper()
 	play(t, "apply -f testdata/preview/team.yaml")
 	kubeconfig, err := cluster.controlPlane.AddUser("team")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return kubeconfig
 }
 

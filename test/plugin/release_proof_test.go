@@ -17,6 +17,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 	edit "github.com/ownership-handoff/handoff/plugin/manifest"
 	"github.com/ownership-handoff/handoff/plugin/release"
@@ -150,9 +151,7 @@ func TestReleasedFieldSurvivesTheNextApply(t *testing.T) {
 				t.Fatal(said)
 			}
 			r.wantReleased(t, yards["released"])
-			if err := os.WriteFile(after, removeAdvised(t, said, r.field, r.manifest), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(after, removeAdvised(t, said, r.field, r.manifest), 0o600))
 			r.play(t, yards["released"], after, r.after)
 			if got := r.valueIn(t, yards["released"]); got != r.value {
 				t.Errorf("released: %s is %s, want %s", r.field, got, r.value)
@@ -185,9 +184,7 @@ func newYard(t *testing.T, name string) string {
 func files(t *testing.T, manifest string) (before, after string) {
 	t.Helper()
 	dir, err := os.MkdirTemp(cluster.controlPlane.Dir, "manifests-*") //nolint:usetesting // t.TempDir would contain the commas of the test's name
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	before, after = filepath.Join(dir, "before.yaml"), filepath.Join(dir, "after.yaml")
 	objects.Write(t, manifest, before)
 	return before, after
@@ -198,9 +195,7 @@ func files(t *testing.T, manifest string) (before, after string) {
 func removeAdvised(t *testing.T, output, field, text string) []byte {
 	t.Helper()
 	stream, err := edit.Parse(source.Text{Name: "manifest", Content: []byte(text)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if advice := regexp.MustCompile(`(?m)^remove (.*) from the manifest before`).FindStringSubmatch(output); advice != nil {
 		field = advice[1]
 	}
@@ -210,9 +205,7 @@ func removeAdvised(t *testing.T, output, field, text string) []byte {
 		t.Fatalf("no %s in\n%s\nafter\n%s", field, text, output)
 	}
 	after, err := stream.Apply(edit.Widen([]*edit.Place{place}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return after
 }
 
@@ -246,9 +239,7 @@ func (r released) valueIn(t *testing.T, yard string) string {
 func (r released) wantReleased(t *testing.T, yard string) {
 	t.Helper()
 	entries, err := r.live(t, yard).Entries()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	holders := managedfields.For(entries, pathOf(r.field))
 	for _, e := range holders {
 		if config.Default().Managers().IsApplier(e) || e.Contains(ownership.LastAppliedPath()) {

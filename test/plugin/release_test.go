@@ -9,6 +9,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/internal/optin"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
@@ -165,9 +166,7 @@ func TestReleaseIsIndependentOfTheWebhook(t *testing.T) {
 func managersOf(t *testing.T, o ownership.Object, field string) string {
 	t.Helper()
 	entries, err := o.Entries()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	holders := managedfields.For(entries, pathOf(field))
 	names := make([]string, 0, len(holders))
 	for _, e := range holders {
