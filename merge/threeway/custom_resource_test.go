@@ -83,35 +83,27 @@ func TestCustomResourcesMergeByTheirSchema(t *testing.T) {
 	}
 }
 
-func TestThePathOfAnElementHasTheDefaultOfAnAbsentKey(t *testing.T) {
-	var got []string
-	manifest, live := []byte(`{"spec":{"ports":[{"port":53},{"port":54,"name":"x"}]}}`), []byte(`{"spec":{"ports":[{"port":54}]}}`)
-	_, err := threeway.Merge(nil, manifest, live, widgetSchema(t), threeway.Options{
-		Report: func(c threeway.Change) { got = append(got, c.Path.String()) },
-	})
-	require.NoError(t, err)
-	want := []string{`.spec.ports[port=53,protocol="TCP"]`, `.spec.ports[port=54,protocol="TCP"].name`}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("paths (-want +got):\n%s", diff)
-	}
-}
-
-// Integers of 64 bits do not become floating-point numbers in a path.
-func TestPathsHaveExactIntegers(t *testing.T) {
-	const keyed = `{"spec":{"ports":[{"port":9007199254740993,"protocol":"x"}],"targets":[9007199254740993]}}`
-	var got []string
-	report := func(c threeway.Change) { got = append(got, c.Path.String()) }
-	if _, err := threeway.Merge(nil, []byte(keyed), []byte(`{"spec":{"ports":[],"targets":[]}}`), widgetSchema(t), threeway.Options{Report: report}); err != nil {
-		t.Fatal(err)
-	}
-	const twice = `{"spec":{"targets":[9007199254740993,9007199254740993]}}`
-	_, err := threeway.Merge(nil, []byte(twice), []byte(keyed), widgetSchema(t), threeway.Options{})
-	got = append(got, fmt.Sprint(err))
-	want := []string{
-		`.spec.ports[port=9007199254740993,protocol="x"]`, `.spec.targets[=9007199254740993]`,
-		`manifest: .spec.targets[=9007199254740993]: the list has the element twice: at index 1`,
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("paths (-want +got):\n%s", diff)
+func TestPathsOfChangesAndErrors(t *testing.T) {
+	place := widgetSchema(t)
+	for sentence, c := range map[string]struct{ manifest, live, want string }{
+		"the default of an absent key": {
+			`{"spec":{"ports":[{"port":53},{"port":54,"name":"x"}]}}`, `{"spec":{"ports":[{"port":54}]}}`,
+			`.spec.ports[port=53,protocol="TCP"] .spec.ports[port=54,protocol="TCP"].name <nil>`,
+		},
+		"integers of 64 bits do not become floating-point numbers": {
+			`{"spec":{"ports":[{"port":9007199254740993,"protocol":"x"}],"targets":[9007199254740993]}}`, `{"spec":{"ports":[],"targets":[]}}`,
+			`.spec.ports[port=9007199254740993,protocol="x"] .spec.targets[=9007199254740993] <nil>`,
+		},
+		"nor in an error": {
+			`{"spec":{"targets":[9007199254740993,9007199254740993]}}`, `{"spec":{"targets":[9007199254740993]}}`,
+			`manifest: .spec.targets[=9007199254740993]: the list has the element twice: at index 1`,
+		},
+	} {
+		got := ""
+		report := func(c threeway.Change) { got += c.Path.String() + " " }
+		_, err := threeway.Merge(nil, []byte(c.manifest), []byte(c.live), place, threeway.Options{Report: report})
+		if diff := cmp.Diff(c.want, got+fmt.Sprint(err)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", sentence, diff)
+		}
 	}
 }

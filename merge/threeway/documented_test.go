@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ownership-handoff/handoff/internal/jsontest"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
@@ -202,9 +201,6 @@ func (c documented) run(t *testing.T, place schema.Schema) (base, manifest, live
 	t.Helper()
 	base, manifest, live = jsontest.FromYAML(t, c.base), jsontest.FromYAML(t, c.manifest), jsontest.FromYAML(t, c.live)
 	got, err := threeway.Merge(base, manifest, live, place, threeway.Options{})
-	require.NoError(t, err)
-	if diff := jsontest.Diff(t, string(jsontest.FromYAML(t, c.want)), string(got)); diff != "" {
-		t.Errorf("result (-want +got):\n%s", diff)
-	}
+	same(t, "handoff", string(jsontest.FromYAML(t, c.want)), got, err)
 	return base, manifest, live, got
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 	"sigs.k8s.io/kustomize/kyaml/yaml/merge2"
 	"sigs.k8s.io/kustomize/kyaml/yaml/walk"
@@ -27,29 +26,19 @@ type twoWayCase struct {
 func (c twoWayCase) run(t *testing.T) {
 	t.Helper()
 	kyaml, err := kyamlMerge(t, yaml.MustParse(c.manifest), yaml.MustParse(c.live), c.infer, c.order)
-	require.NoError(t, err)
-	want := decodeYAML(t, c.want)
-	if diff := cmp.Diff(want, kyaml); diff != "" {
-		t.Errorf("kyaml (-want +got):\n%s", diff)
-	}
+	check(t, "kyaml", c.want, kyaml, err)
 	got, err := c.merge(t)
-	require.NoError(t, err)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("merge (-want +got):\n%s", diff)
-	}
+	check(t, "merge", c.want, got, err)
 }
 
 // merge returns the decoded result of Merge.
 func (c twoWayCase) merge(t *testing.T) (any, error) {
 	t.Helper()
-	return mergeDecoded(t, decodeYAML(t, c.manifest), decodeYAML(t, c.live), c.place(), twoway.Options{Order: c.order})
-}
-
-func (c twoWayCase) place() schema.Schema {
+	place := kinds(c.infer)
 	if c.keys != nil {
-		return &twoway.Inferred{Keys: c.keys}
+		place = &twoway.Inferred{Keys: c.keys}
 	}
-	return kinds(c.infer)
+	return mergeDecoded(t, decodeYAML(t, c.manifest), decodeYAML(t, c.live), place, twoway.Options{Order: c.order})
 }
 
 func mergeDecoded(t *testing.T, manifest, live any, place schema.Schema, options twoway.Options) (any, error) {
