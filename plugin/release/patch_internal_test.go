@@ -33,23 +33,12 @@ func patched(t *testing.T, o ownership.Object, patch []byte) ownership.Object {
 	return result
 }
 
-func TestPatchWritesOnlyTheRecords(t *testing.T) {
-	o := object{
-		body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`,
-		entries: []string{entry(client, annotation+`,"f:spec":{"f:replicas":{}}`)},
-	}
-	p, refusals := planOf(t, o.subject(t), ".spec.replicas")
-	if refusals != nil {
-		t.Fatal(refusals)
-	}
-	patch, err := p.patch()
-	must(t, err)
+// membersOf returns the members of a patch, and those of its metadata.
+func membersOf(t *testing.T, patch []byte) []string {
+	t.Helper()
 	var written map[string]map[string]any
 	must(t, json.Unmarshal(patch, &written))
-	got := slices.Concat(slices.Sorted(maps.Keys(written)), slices.Sorted(maps.Keys(written["metadata"])))
-	if diff := cmp.Diff([]string{"metadata", "annotations", "managedFields", "resourceVersion"}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	return slices.Concat(slices.Sorted(maps.Keys(written)), slices.Sorted(maps.Keys(written["metadata"])))
 }
 
 func TestSettleReturnsTheAnnotation(t *testing.T) {

@@ -2,6 +2,7 @@ package release
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -123,6 +124,10 @@ func planCases() map[string]planCase {
 			},
 			delete: ".spec", left: `{}`,
 		},
+		"Helm 4, which uses server-side apply": {
+			object: object{body: three, entries: []string{entry("helm/Apply", `"f:spec":{"f:paused":{},"f:replicas":{}}`)}}, fields: []string{".spec.replicas"},
+			diff: []string{"- managed by helm (Apply): .spec.replicas", "+ managed by kubectl-handoff: .spec.replicas"}, delete: ".spec",
+		},
 		"an apply to a subresource is not of the manifest": {
 			object: object{body: three, annotated: three, entries: []string{entry(client, annotation), entry("me/Apply/scale", `"f:spec":{"f:replicas":{}}`)}},
 			fields: []string{".spec.replicas"}, diff: []string{"- last-applied: .spec.replicas: 3"}, delete: ".spec", left: `{}`,
@@ -180,6 +185,13 @@ func TestPlan(t *testing.T) {
 			}
 			patch, err := p.patch()
 			must(t, err)
+			records := []string{"metadata", "annotations", "managedFields", "resourceVersion"}
+			if !strings.Contains(strings.Join(c.diff, ""), "- last-applied: ") {
+				records = slices.Delete(records, 1, 2)
+			}
+			if diff := cmp.Diff(records, membersOf(t, patch)); diff != "" {
+				t.Errorf("members of the patch (-want +got):\n%s", diff)
+			}
 			s.Object = patched(t, s.Object, patch)
 			lastApplied, _ := s.Object.Annotation(ownership.LastAppliedAnnotation).String()
 			if got := lastAppliedBody(t, lastApplied); got != c.left {

@@ -69,15 +69,6 @@ func versioned(manager, version string) string {
 	return strings.Replace(entry(manager+"/Apply", `"f:spec":{"f:replicas":{}}`), "VERSION", "shop.example.com/"+version, 1)
 }
 
-// TestHelm4IsReachable verifies that an object of Helm 4, which uses server-side apply, can be released.
-func TestHelm4IsReachable(t *testing.T) {
-	o := object{body: `{"spec":{"replicas":3}}`, entries: []string{entry("helm/Apply", `"f:spec":{"f:paused":{},"f:replicas":{}}`)}}
-	p, refusals := planOf(t, o.subject(t), ".spec.replicas")
-	if refusals != nil || Texts(p.Released) != ".spec.replicas" {
-		t.Errorf("got %s, %v", Texts(p.Released), refusals)
-	}
-}
-
 func TestAllRefusalsAreReturned(t *testing.T) {
 	o := object{body: `{"spec":{"replicas":3}}`, annotated: `{"spec":{"replicas":3}}`, entries: []string{entry(client, annotation)}}
 	if _, refusals := planOf(t, o.subject(t), ".spec.nosuch", ".spec.replicas", ".status", "kind"); len(refusals) != 3 {
