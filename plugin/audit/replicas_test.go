@@ -88,43 +88,30 @@ func TestReplicasRisk(t *testing.T) {
 	}
 }
 
-func TestReplicasThatMayScaleToOne(t *testing.T) {
+// TestNotes verifies which objects have replicas that may scale to 1, or rules that an undo took away.
+func TestNotes(t *testing.T) {
+	const ruled = `{"metadata":{"annotations":{"ownership-handoff.io/controller-fields":".spec.paused"}},"spec":{}}`
 	for sentence, test := range map[string]struct {
 		object     object
 		autoscaler bool
+		kind       audit.Kind
 		want       int
 	}{
-		"a server-side applier sets them":   {object{spec: `{"replicas":7}`, entries: []string{entry("flux", "Apply", "", replicas)}}, false, 1},
-		"Helm 3 sets them":                  {object{spec: `{"replicas":7}`, entries: []string{entry("helm", "Update", "", replicas)}}, false, 1},
-		"not with an autoscaler":            {object{spec: `{"replicas":7}`, entries: []string{entry("flux", "Apply", "", replicas)}}, true, 0},
-		"not 1":                             {object{spec: `{"replicas":1}`, entries: []string{entry("flux", "Apply", "", replicas)}}, false, 0},
-		"not where last-applied has them":   {object{manifest: `{"spec":{"replicas":7}}`, spec: `{"replicas":7}`, entries: []string{kubectl(replicas)}}, false, 0},
-		"not where no applier manages them": {object{spec: `{"replicas":7}`, entries: []string{scaled}}, false, 0},
+		"a server-side applier sets replicas": {object{spec: `{"replicas":7}`, entries: []string{entry("flux", "Apply", "", replicas)}}, false, audit.ScalesToOne, 1},
+		"Helm 3 sets replicas":                {object{spec: `{"replicas":7}`, entries: []string{entry("helm", "Update", "", replicas)}}, false, audit.ScalesToOne, 1},
+		"not with an autoscaler":              {object{spec: `{"replicas":7}`, entries: []string{entry("flux", "Apply", "", replicas)}}, true, audit.ScalesToOne, 0},
+		"not 1":                               {object{spec: `{"replicas":1}`, entries: []string{entry("flux", "Apply", "", replicas)}}, false, audit.ScalesToOne, 0},
+		"not where last-applied has them":     {object{manifest: `{"spec":{"replicas":7}}`, spec: `{"replicas":7}`, entries: []string{kubectl(replicas)}}, false, audit.ScalesToOne, 0},
+		"not where no applier manages them":   {object{spec: `{"replicas":7}`, entries: []string{scaled}}, false, audit.ScalesToOne, 0},
+		"only the manifest has the rules":     {object{manifest: ruled, spec: `{}`, entries: []string{kubectl(``)}}, false, audit.RulesUndone, 1},
+		"neither manifest nor object has any": {object{manifest: `{"spec":{}}`, spec: `{}`, entries: []string{kubectl(``)}}, false, audit.RulesUndone, 0},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			objects := []string{test.object.text(), shop("")}
 			if test.autoscaler {
 				objects = append(objects, ofWeb("web"))
 			}
-			if got := notes(reportOf(t, objects...), audit.ScalesToOne); len(got) != test.want {
-				t.Errorf("want %d objects, got %v", test.want, got)
-			}
-		})
-	}
-}
-
-func TestRulesThatAnUndoTookAway(t *testing.T) {
-	with := `{"metadata":{"annotations":{"ownership-handoff.io/controller-fields":".spec.paused"}},"spec":{}}`
-	for sentence, test := range map[string]struct {
-		manifest string
-		want     int
-	}{
-		"the manifest has the annotation, the object has not": {with, 1},
-		"neither has it": {`{"spec":{}}`, 0},
-	} {
-		t.Run(sentence, func(t *testing.T) {
-			o := object{manifest: test.manifest, spec: `{}`, entries: []string{kubectl(``)}}
-			if got := notes(reportOf(t, o.text(), shop("")), audit.RulesUndone); len(got) != test.want {
+			if got := notes(reportOf(t, objects...), test.kind); len(got) != test.want {
 				t.Errorf("want %d objects, got %v", test.want, got)
 			}
 		})
