@@ -3,7 +3,6 @@ package threeway_test
 import (
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/merge/schema"
+	"github.com/ownership-handoff/handoff/test/golden"
 )
 
 // sample is a realistic object to derive base, manifest and live from.
@@ -36,25 +36,15 @@ func sampleObjects(tb testing.TB) []sample {
 	var types schema.Types
 	all := make([]sample, len(paths))
 	for i, path := range paths {
-		text, err := os.ReadFile(path) //nolint:gosec // a file of this folder
-		require.NoError(tb, err)
 		o := sample{name: strings.TrimSuffix(filepath.Base(path), ".yaml")}
-		if err := yaml.Unmarshal(text, &o.decoded); err != nil {
-			tb.Fatalf("%s: %v", path, err)
-		}
-		o.typed = typedLike(tb, o.decoded)
+		require.NoError(tb, yaml.Unmarshal([]byte(golden.Read(tb, path)), &o.decoded))
+		gvk := runtimeschema.FromAPIVersionAndKind(fmt.Sprint(o.decoded["apiVersion"]), fmt.Sprint(o.decoded["kind"]))
+		o.typed, err = clientgoscheme.Scheme.New(gvk)
+		require.NoError(tb, err)
 		o.place = types.Of(o.typed)
 		all[i] = o
 	}
 	return all
-}
-
-func typedLike(tb testing.TB, decoded map[string]any) runtime.Object {
-	tb.Helper()
-	gvk := runtimeschema.FromAPIVersionAndKind(fmt.Sprint(decoded["apiVersion"]), fmt.Sprint(decoded["kind"]))
-	typed, err := clientgoscheme.Scheme.New(gvk)
-	require.NoError(tb, err)
-	return typed
 }
 
 // choices makes decisions from a script of bytes, which a fuzzer can change. After the end of the script, each decision is 0.

@@ -44,10 +44,14 @@ func upstreamMergePatch(base, manifest, live []byte) ([]byte, error) {
 
 func TestThreeWayEqualsUpstream(t *testing.T) {
 	t.Parallel()
+	rounds := uint64(500)
+	if testing.Short() {
+		rounds = 100
+	}
 	for _, o := range sampleObjects(t) {
 		t.Run(o.name, func(t *testing.T) {
 			t.Parallel()
-			for seed := range rounds(t) {
+			for seed := range rounds {
 				c := choices{script: scriptOf(seed)}
 				base, manifest, live := c.inputs(o)
 				differential(t, o, jsontest.Encode(t, base), jsontest.Encode(t, manifest), jsontest.Encode(t, live))
@@ -67,14 +71,6 @@ func scriptOf(seed uint64) []byte {
 	script := make([]byte, 40+random.Uint64()%200)
 	_, _ = random.Read(script) // never fails
 	return script
-}
-
-func rounds(t *testing.T) uint64 {
-	t.Helper()
-	if testing.Short() {
-		return 100
-	}
-	return 500
 }
 
 // differential merges the same texts with both dialects, and compares with upstream. What strategicpatch leaves of its patch in what

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -17,9 +16,9 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/growth"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/twoway"
+	"github.com/ownership-handoff/handoff/test/golden"
 )
 
 // FuzzTwoWay verifies that a merge equals kyaml's, except for the listed differences. It merges an object of objects.yaml with a
@@ -118,10 +117,8 @@ func nodeOf(t *testing.T, value any) *yaml.RNode {
 
 func realObjects(tb testing.TB) []any {
 	tb.Helper()
-	text, err := os.ReadFile("testdata/objects.yaml")
-	require.NoError(tb, err)
 	var objects []any
-	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
+	for decoder := yaml.NewDecoder(strings.NewReader(golden.Read(tb, "testdata", "objects.yaml"))); ; {
 		var object any
 		if err := decoder.Decode(&object); errors.Is(err, io.EOF) {
 			return objects

@@ -42,19 +42,13 @@ type reducer struct {
 	lists map[string]bool
 }
 
-func newReducer(t *testing.T) reducer {
+func reducedOpenAPI(t *testing.T) []byte {
 	t.Helper()
 	openapi.SchemaForResourceType(yaml.TypeMeta{APIVersion: "v1", Kind: "Pod"}) // reads the documents
 	r := reducer{t: t, definitions: map[string]*openapi.ResourceSchema{}, lists: map[string]bool{}}
 	for name, definition := range openapi.Schema().Definitions {
 		r.definitions[name] = &openapi.ResourceSchema{Schema: &definition}
 	}
-	return r
-}
-
-func reducedOpenAPI(t *testing.T) []byte {
-	t.Helper()
-	r := newReducer(t)
 	names := slices.Sorted(maps.Keys(r.definitions))
 	for before := -1; before < len(r.lists); {
 		before = len(r.lists)

@@ -15,11 +15,11 @@ import (
 )
 
 // Read returns the text of a file.
-func Read(t *testing.T, path ...string) string {
-	t.Helper()
+func Read(tb testing.TB, path ...string) string {
+	tb.Helper()
 	text, err := os.ReadFile(filepath.Join(path...))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return string(text)
 }
