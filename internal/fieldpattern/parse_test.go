@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
@@ -87,11 +86,8 @@ func TestParsePatternErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := fieldpattern.Parse(c.pattern)
-			if err == nil {
-				t.Fatalf("no error for %s", c.pattern)
-			}
-			if !strings.Contains(err.Error(), c.want) {
-				t.Errorf("(-want +got):\n%s", cmp.Diff(c.want, err.Error()))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: want an error with %q, got %v", c.pattern, c.want, err)
 			}
 		})
 	}
