@@ -188,11 +188,8 @@ func TestArgoCDsDefaultDiffStaysOutOfSync(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := newNamespace(t, true)
-			n.write("repo/web.yaml", first.String())
 			n.commit(first)
-			if err := suite.argocd(); err != nil {
-				t.Fatal(err)
-			}
+			n.must(suite.argocd())
 			n.application(c.annotations)
 			n.mustSync(first)
 			n.autoscale()

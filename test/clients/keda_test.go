@@ -22,7 +22,12 @@ func installKEDA() error { return installCRDs("keda-operator", "scaledobjects.ke
 func (n *namespace) operateKEDA(during func()) {
 	n.Helper()
 	n.must(suite.keda())
-	certificates := n.kedaCertificates()
+	// Nobody calls the operator's metrics service: without KEDA's metrics, the HorizontalPodAutoscaler obeys its minimum and maximum, and
+	// leaves any value between as an apply sets it.
+	certificates := n.TempDir()
+	ca, err := handofftest.WriteCertificate(certificates)
+	n.must(err)
+	n.must(os.WriteFile(filepath.Join(certificates, "ca.crt"), ca, 0o600))
 	ports, err := process.FreePorts(3)
 	n.must(err)
 	address := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
@@ -35,17 +40,6 @@ func (n *namespace) operateKEDA(during func()) {
 	n.must(operator.WaitHealthy(ctx, "http://"+address(1)+"/healthz"))
 	during()
 	n.stop(operator)
-}
-
-// kedaCertificates returns a directory with the certificates of the operator's metrics service, which nobody calls: without
-// KEDA's metrics, the HorizontalPodAutoscaler obeys its minimum and maximum, and leaves any value between as an apply sets it.
-func (n *namespace) kedaCertificates() string {
-	n.Helper()
-	dir := n.TempDir()
-	ca, err := handofftest.WriteCertificate(dir)
-	n.must(err)
-	n.must(os.WriteFile(filepath.Join(dir, "ca.crt"), ca, 0o600))
-	return dir
 }
 
 // scaledObject scales Deployment/web. Its trigger is active while pods of the queue exist.

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
@@ -70,9 +71,7 @@ spec:
 func TestARolloutKeepsItsTraffic(t *testing.T) {
 	t.Parallel()
 	playable(t, "rollouts-controller", false)
-	if err := suite.istio(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, suite.istio())
 	for _, by := range []*applier{
 		kubectl("kubectl apply"), kubectl("kubectl apply --server-side", "--server-side", "--force-conflicts"), helm("Helm 3", helmRun{program: "helm"}), flux(),
 		argocd("Argo CD", "ServerSideApply=true"),
@@ -98,7 +97,7 @@ func playTraffic(n *namespace, by *applier) {
 	}
 	n.must(by.apply(n, routed{"9s"}))
 	time.Sleep(time.Second) // until the watches have seen everything
-	moved := n.movedIn(weights, hashes)
+	moved := !slices.Equal(weights(), []string{"80 20"}) || len(hashes()) != 3 // other weights than at 20%, or more than one selector of a Service
 	if !n.handoff {
 		if !moved {
 			n.Error("without handoff, neither a weight nor a selector has changed: the test proves nothing")
@@ -121,9 +120,7 @@ func playTraffic(n *namespace, by *applier) {
 
 func (n *namespace) must(err error) {
 	n.Helper()
-	if err != nil {
-		n.Fatal(err)
-	}
+	require.NoError(n, err)
 }
 
 func (n *namespace) weights() string {
@@ -139,15 +136,11 @@ func (n *namespace) startRollout() {
 	for _, version := range []string{"app:1", "app:2"} {
 		n.kubectl(strings.ReplaceAll(canaryAt, "IMAGE", version), "apply", "-f", "-")
 		n.eventually("the Rollouts are at rest", func() bool {
-			return n.phases() == map[string]string{"app:1": "green Healthy,web Healthy,", "app:2": "green Healthy,web Paused,"}[version]
+			phases := n.kubectl("", "get", "rollouts", "-o", "jsonpath={range .items[*]}{.metadata.name} {.status.phase},{end}")
+			return phases == map[string]string{"app:1": "green Healthy,web Healthy,", "app:2": "green Healthy,web Paused,"}[version]
 		})
 	}
 	n.eventually("the canary gets 20%", func() bool { return n.weights() == "80 20" })
-}
-
-func (n *namespace) phases() string {
-	n.Helper()
-	return n.kubectl("", "get", "rollouts", "-o", "jsonpath={range .items[*]}{.metadata.name} {.status.phase},{end}")
 }
 
 // runPods makes all pods ready, as a kubelet would.
@@ -181,11 +174,6 @@ func (n *namespace) watched(what, jsonpath string) (seen func() []string) {
 		slices.Sort(lines)
 		return slices.Compact(lines)
 	}
-}
-
-// movedIn reports whether the watches have seen other weights than at 20%, or more than one selector of a Service.
-func (n *namespace) movedIn(weights, hashes func() []string) bool {
-	return !slices.Equal(weights(), []string{"80 20"}) || len(hashes()) != 3
 }
 
 // installIstio creates the CRD of VirtualServices.
