@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 // recorded returns the reviews in testdata/reviews, none where there are none.
@@ -13,15 +15,11 @@ func recorded(tb testing.TB) map[string][]byte {
 	tb.Helper()
 	folder := os.DirFS(filepath.Join("testdata", "reviews"))
 	files, err := fs.Glob(folder, "*.json")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	reviews := map[string][]byte{}
 	for _, file := range files {
 		body, err := fs.ReadFile(folder, file)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, err)
 		reviews[strings.TrimSuffix(file, ".json")] = body
 	}
 	return reviews

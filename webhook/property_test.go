@@ -18,6 +18,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/optin"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/test/document"
 	"github.com/ownership-handoff/handoff/webhook"
 )
@@ -85,9 +86,7 @@ func checkPatch(tb testing.TB, request opened, response *admissionv1.AdmissionRe
 		tb.Errorf("managedFields that the API server rejects: %v: %s", valid(is), text)
 	}
 	operations, err := jsonpatchv4.DecodePatch(response.Patch)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	_, started := response.AuditAnnotations["start-autoscaled"]
 	_, cleared := response.AuditAnnotations["clear-stale-default"]
 	for _, operation := range operations {
@@ -163,12 +162,8 @@ func resend(tb testing.TB, body []byte, response *admissionv1.AdmissionResponse)
 	tb.Helper()
 	var review map[string]json.RawMessage
 	var request map[string]json.RawMessage
-	if err := json.Unmarshal(body, &review); err != nil {
-		tb.Fatal(err)
-	}
-	if err := json.Unmarshal(review["request"], &request); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, json.Unmarshal(body, &review))
+	require.NoError(tb, json.Unmarshal(review["request"], &request))
 	request["object"] = json.RawMessage(patchedBy(tb, string(request["object"]), response.Patch))
 	review["request"] = json.RawMessage(encode(request))
 	return []byte(encode(review))

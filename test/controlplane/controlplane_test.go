@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
@@ -56,9 +57,7 @@ func wantNothingLeft(t *testing.T, name, dir string, timeout time.Duration) {
 func mentioning(t *testing.T, name string) []string {
 	t.Helper()
 	list, err := exec.Command("ps", "-A", "-o", "pid=,args=").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var found []string
 	for line := range strings.Lines(string(list)) {
 		if strings.Contains(line, name) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
@@ -38,18 +39,14 @@ func TestEachFolderBuildsOneVersionOfKubernetes(t *testing.T) {
 	}
 	for _, file := range append(files, "parts/go.mod") {
 		text, err := exec.Command("go", "mod", "edit", "-json", file).Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		type module struct{ Path, Version string }
 		var mod struct {
 			Require []module
 			Replace []struct{ Old, New module }
 			Tool    []module
 		}
-		if err := json.Unmarshal(text, &mod); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(text, &mod))
 		var patch string // 36.3 of 1.36.3
 		for _, required := range mod.Require {
 			if required.Path == "k8s.io/kubernetes" {

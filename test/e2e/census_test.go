@@ -8,6 +8,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/test/golden"
 	"github.com/ownership-handoff/handoff/test/packs"
 )
@@ -18,9 +19,7 @@ func censusGroups(t *testing.T) []censusGroup {
 	var all struct {
 		Groups []censusGroup `json:"groups"`
 	}
-	if err := yaml.Unmarshal([]byte(golden.Read(t, "../../config/catalogue/testdata/census.yaml")), &all); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.Unmarshal([]byte(golden.Read(t, "../../config/catalogue/testdata/census.yaml")), &all))
 	return all.Groups
 }
 

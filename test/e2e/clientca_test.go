@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 // clientOf returns a client certificate for a user, signed by the control plane's CA.
@@ -14,17 +16,11 @@ func clientOf(t *testing.T, name string) tls.Certificate {
 	t.Helper()
 	localOnly(t)
 	kubeconfig, err := cluster.Plane.AddUser(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	certificate, err := tls.X509KeyPair(config.CertData, config.KeyData)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return certificate
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	"github.com/ownership-handoff/handoff/test/objects"
@@ -32,9 +33,7 @@ func (n *namespace) release(verb, template string, args ...string) result {
 func helmBinary(t *testing.T) string {
 	t.Helper()
 	root, err := controlplane.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	path := filepath.Join(root, "bin", "helm")
 	if _, err := os.Stat(path); err != nil {
 		t.Fatalf("finding Helm: %v; run make bin/helm", err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/test/golden"
 )
 
@@ -32,9 +33,7 @@ func TestMetricsOfAlertsAndPanelsAreServed(t *testing.T) {
 	}()
 	n.eventually("all metrics are served", func() bool {
 		metrics, err := cluster.Webhook.Metrics(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		served := servedIn(metrics + "\n" + n.kubectl("get", "--raw", "/metrics").Stdout)
 		missing = slices.DeleteFunc(slices.Clone(want), func(line string) bool { return served[line] })
 		return len(missing) == 0

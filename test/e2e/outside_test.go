@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontest"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
 
@@ -182,9 +183,7 @@ func (o outside) reported(n *namespace) {
 func (o outside) read(n *namespace) *unstructured.Unstructured {
 	n.Helper()
 	read, err := cluster.reader.Get(context.WithoutCancel(n.Context()), "", o.kind, o.name)
-	if err != nil {
-		n.Fatal(err)
-	}
+	require.NoError(n, err)
 	return read
 }
 

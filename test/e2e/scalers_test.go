@@ -7,6 +7,8 @@ import (
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 // scaleAs sets the replicas of the object web through /scale, as a scaler's controller does.
@@ -16,9 +18,7 @@ func (n *namespace) scaleAs(manager string, replicas int32) {
 	body := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
 	body.Name, body.Namespace = web.GetName(), n.name
 	err := cluster.client.SubResource("scale").Update(n.Context(), web, client.WithSubResourceBody(body), client.FieldOwner(manager))
-	if err != nil {
-		n.Fatal(err)
-	}
+	require.NoError(n, err)
 }
 
 const (

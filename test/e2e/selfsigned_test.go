@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 func TestCertificateRotationFailsNoRequest(t *testing.T) {
@@ -41,9 +43,7 @@ func TestCertificateRotationFailsNoRequest(t *testing.T) {
 		t.Error("want a new CA")
 	}
 	bundles, err := n.bundles()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, bundle := range bundles {
 		if !bytes.Contains(bundle, third["ca.crt"]) || !bytes.Contains(bundle, first["ca.crt"]) {
 			t.Errorf("want the old and the new CA in the CA bundle, got\n%s", bundle)
@@ -71,9 +71,7 @@ func TestWhatIsMissingIsReportedAsNotReady(t *testing.T) {
 	localOnly(t)
 	n := newNamespace(t, "enforce")
 	kubeconfig, err := cluster.Plane.AddUser(n.name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	startServer(n, kubeconfig, "--self-signed", "--namespace="+n.name, "--webhook-configuration="+n.name).
 		said("[-]self-signed: ", `User "`+n.name+`" cannot get resource "secrets" in API group "" in the namespace "`+n.name+`"`)
 	missing := filepath.Join(t.TempDir(), "ca.crt")

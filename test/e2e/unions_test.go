@@ -11,6 +11,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 // unionTable is testdata/unions.yaml, which explains its fields.
@@ -30,9 +32,7 @@ type union struct {
 
 func unions(t *testing.T) (table unionTable) {
 	t.Helper()
-	if err := yaml.UnmarshalStrict([]byte(testdata("unions")), &table); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, yaml.UnmarshalStrict([]byte(testdata("unions")), &table))
 	return table
 }
 
@@ -159,9 +159,7 @@ func (n *namespace) fresh(manifest, name string) any {
 	o := decoded(n, manifest)
 	o.SetNamespace(n.name)
 	o.SetName(name)
-	if err := cluster.client.Create(n.Context(), o, client.DryRunAll); err != nil {
-		n.Fatal(err)
-	}
+	require.NoError(n, cluster.client.Create(n.Context(), o, client.DryRunAll))
 	return o.Object["spec"]
 }
 

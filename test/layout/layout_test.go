@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 const module = "github.com/ownership-handoff/handoff/"
@@ -131,8 +133,6 @@ func isIn(path, folder string) bool { return path == folder || strings.HasPrefix
 func list(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(out)
 }
