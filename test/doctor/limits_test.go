@@ -1,7 +1,6 @@
 package doctor_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/plugin/cli"
 	"github.com/ownership-handoff/handoff/test/golden"
 )
@@ -17,9 +17,7 @@ import (
 func user(t *testing.T, name string, permissions ...string) (kubeconfig string) {
 	t.Helper()
 	kubeconfig, err := cluster.AddUser(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	grant(t, name, permissions...)
 	return kubeconfig
 }
@@ -34,9 +32,7 @@ func grant(t *testing.T, user string, permissions ...string) {
 
 func must(t *testing.T, steps ...func() error) {
 	t.Helper()
-	if err := all(steps...)(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, all(steps...)())
 }
 
 // anyCode is any exit code.
@@ -82,32 +78,13 @@ func TestViewersSeeWhereHandoffIsOn(t *testing.T) {
 	}
 	grant(t, "viewer", "clusterrolebinding USER --clusterrole=handoff-viewer --user=USER")
 	expect(t, "with both roles", viewer, "status shop", cli.ExitOK, "enforce\n")
-	must(t, renameConfiguration, patches("kubectl-edit", "clusterrole/handoff-viewer",
+	// As one that kustomize has installed with a namePrefix.
+	rename := applied(func(o map[string]any) { o["metadata"] = map[string]string{"name": "acme-handoff"} }, configuration, "-o", "json")
+	must(t, rename, runs("delete", configuration), patches("kubectl-edit", "clusterrole/handoff-viewer",
 		`[{"op": "replace", "path": "/rules/0/resourceNames", "value": ["acme-handoff"]}]`))
 	expect(t, "with another name of the configuration", viewer, "status shop", cli.ExitOK, "enforce\n")
 	must(t, runs("delete", "mutatingwebhookconfiguration", "acme-handoff"), reinstall)
 	waitHealthy(t)
-}
-
-// renameConfiguration replaces the configuration, as one that kustomize has installed with a namePrefix.
-func renameConfiguration() error {
-	text, err := kubectl("", "get", configuration, "-o", "json")
-	if err != nil {
-		return err
-	}
-	var o map[string]any
-	if err := json.Unmarshal([]byte(text), &o); err != nil {
-		return err
-	}
-	o["metadata"] = map[string]string{"name": "acme-handoff"}
-	renamed, err := json.Marshal(o)
-	if err != nil {
-		return err
-	}
-	if _, err := kubectl(string(renamed), "create", "-f", "-"); err != nil {
-		return err
-	}
-	return runs("delete", configuration)()
 }
 
 // TestTheDryRunIsOfAKindThatIsPossible verifies it for users who cannot create Deployments, and for an installation that does not review
@@ -187,9 +164,7 @@ func TestNothingIsStored(t *testing.T) {
 	list := func() string {
 		objects, err := kubectl("", "get", "deployments,namespaces,secrets,configmaps,events,clusterroles,mutatingwebhookconfigurations", "-A",
 			"-o", "jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.resourceVersion}{\"\\n\"}{end}")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return objects
 	}
 	before := list()
@@ -244,11 +219,9 @@ func TestAPolicyThatFixesLabelsIsNamed(t *testing.T) {
 			"validations": [{"expression": "object.metadata.?labels == oldObject.metadata.?labels", "message": "labels are fixed"}]}},
 		{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": "fixed-labels"}, "spec": {
 			"policyName": "fixed-labels", "validationActions": ["Deny"]}}]}`
-	if _, err := kubectl(policy, "create", "-f-"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, feed(policy, "create", "-f-"))
 	defer func() {
-		if _, err := kubectl(policy, "delete", "-f-"); err != nil {
+		if err := feed(policy, "delete", "-f-"); err != nil {
 			t.Error(err)
 		}
 		expect(t, "without the policy, which the API server enforces for another second", cluster.Kubeconfig, "enable default --dry-run=server", cli.ExitOK)

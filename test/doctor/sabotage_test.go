@@ -30,12 +30,7 @@ func patches(manager, object, patch string) func() error {
 }
 
 // runs returns a function that runs a kubectl command.
-func runs(args ...string) func() error {
-	return func() error {
-		_, err := kubectl("", args...)
-		return err
-	}
-}
+func runs(args ...string) func() error { return func() error { return feed("", args...) } }
 
 // all returns a function that calls others in turn.
 func all(steps ...func() error) func() error {
@@ -268,8 +263,7 @@ func configure(text string) func() error {
 			return err
 		}
 		content := "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\n" + text
-		_, err = kubectl("", "patch", "-n", namespace, "configmap", name, "--type=merge", "-p", fmt.Sprintf(`{"data": {"config.yaml": %q}}`, content))
-		return err
+		return feed("", "patch", "-n", namespace, "configmap", name, "--type=merge", "-p", fmt.Sprintf(`{"data": {"config.yaml": %q}}`, content))
 	}
 }
 
@@ -323,8 +317,7 @@ func stopWebhook() error { return cluster.webhook.Stop() }
 func restartWebhook() error { return all(startWebhook, exposePods)() }
 
 func guard(command string) error {
-	_, err := kubectl("", command, "-k", filepath.Join(cluster.root, objects.GuardFolder(cluster.PoliciesVersion())))
-	return err
+	return feed("", command, "-k", filepath.Join(cluster.root, objects.GuardFolder(cluster.PoliciesVersion())))
 }
 
 func guarded() error { return guard("apply") }

@@ -154,10 +154,7 @@ func render() error {
 }
 
 // apply installs the manifests as kubectl apply -k does.
-func apply() error {
-	_, err := kubectl(cluster.manifests, "apply", "-f", "-")
-	return err
-}
+func apply() error { return feed(cluster.manifests, "apply", "-f", "-") }
 
 // trustCA sets the caBundle of each webhook, as cert-manager's cainjector does.
 func trustCA() error {
@@ -182,10 +179,9 @@ func base64Of(content []byte) string { return base64.StdEncoding.EncodeToString(
 func storeCertificate() error { return store(cluster.certificate) }
 
 func store(c certificate) error {
-	_, err := kubectl(fmt.Sprintf(`{"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "metadata": {"name": %q, "namespace": %q},
+	return feed(fmt.Sprintf(`{"apiVersion": "v1", "kind": "Secret", "type": "kubernetes.io/tls", "metadata": {"name": %q, "namespace": %q},
 		"data": {"tls.crt": %q, "tls.key": %q, "ca.crt": %q}}`, secret, namespace, base64Of(c.chain), base64Of(c.key), base64Of(c.ca)),
 		"apply", "-f", "-")
-	return err
 }
 
 // runPods creates two pods from the Deployment's template, which are ready.
@@ -195,25 +191,32 @@ func runPods() error {
 
 // runPod creates a pod from the Deployment's template.
 func runPod(name, phase, ready string) error {
-	text, err := kubectl("", "get", "-n", namespace, "deployment", "handoff-webhook", "-o", "jsonpath={.spec.template}")
-	if err != nil {
-		return err
+	create := applied(func(pod map[string]any) {
+		metadata, _ := pod["metadata"].(map[string]any)
+		metadata["name"], metadata["namespace"] = name, namespace
+		pod["apiVersion"], pod["kind"] = "v1", "Pod"
+	}, "-n", namespace, "deployment", "handoff-webhook", "-o", "jsonpath={.spec.template}")
+	return all(create, func() error { return setPodStatus(name, phase, ready) })()
+}
+
+// applied returns a function that gets an object, changes it and applies the result, which can be another object.
+func applied(change func(o map[string]any), get ...string) func() error {
+	return func() error {
+		text, err := kubectl("", append([]string{"get"}, get...)...)
+		if err != nil {
+			return err
+		}
+		var o map[string]any
+		if err := json.Unmarshal([]byte(text), &o); err != nil {
+			return err
+		}
+		change(o)
+		changed, err := json.Marshal(o)
+		if err != nil {
+			return err
+		}
+		return feed(string(changed), "apply", "-f", "-")
 	}
-	var pod map[string]any
-	if err := json.Unmarshal([]byte(text), &pod); err != nil {
-		return err
-	}
-	metadata, _ := pod["metadata"].(map[string]any)
-	metadata["name"], metadata["namespace"] = name, namespace
-	pod["apiVersion"], pod["kind"] = "v1", "Pod"
-	manifest, err := json.Marshal(pod)
-	if err != nil {
-		return err
-	}
-	if _, err := kubectl(string(manifest), "apply", "-f", "-"); err != nil {
-		return err
-	}
-	return setPodStatus(name, phase, ready)
 }
 
 // setPodStatus sets the status of a pod, as a kubelet does.
@@ -229,7 +232,7 @@ func exposePods() error { return expose(cluster.port, true) }
 
 func expose(port string, ready bool) error {
 	addresses := map[bool]string{true: "addresses", false: "notReadyAddresses"}[ready]
-	_, err := kubectl(fmt.Sprintf(`{"apiVersion": "v1", "kind": "List", "items": [
+	return feed(fmt.Sprintf(`{"apiVersion": "v1", "kind": "List", "items": [
 		{"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4",
 			"metadata": {"name": %[1]q, "namespace": %[2]q, "labels": {"kubernetes.io/service-name": %[1]q}},
 			"ports": [{"name": "webhook", "port": %[3]s, "protocol": "TCP"}],
@@ -238,14 +241,12 @@ func expose(port string, ready bool) error {
 			"subsets": [{"ports": [{"name": "webhook", "port": %[3]s, "protocol": "TCP"}], %[6]q: [{"ip": %[4]q,
 				"targetRef": {"kind": "Pod", "namespace": %[2]q, "name": "handoff-webhook-1"}}]}]}]}`,
 		service, namespace, port, cluster.address, ready, addresses), "apply", "-f", "-")
-	return err
 }
 
 // optIn creates a namespace in mode enforce.
 func optIn() error {
-	_, err := kubectl(`{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "annotations":
+	return feed(`{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "annotations":
 		{"ownership-handoff.io/mode": "enforce"}}}`, "apply", "-f", "-")
-	return err
 }
 
 // change patches an object in the name of a field manager.
@@ -257,6 +258,12 @@ func change(manager, object, patch string) error {
 func kubectl(input string, args ...string) (string, error) {
 	r := process.Run(context.Background(), nil, input, cluster.Kubectl, args...)
 	return r.Stdout, r.Err
+}
+
+// feed runs a kubectl command whose output does not matter.
+func feed(input string, args ...string) error {
+	_, err := kubectl(input, args...)
+	return err
 }
 
 // run runs a command line of the plugin.
