@@ -41,11 +41,8 @@ func TestEntriesThatCannotBeRead(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			_, err := of(c.managedFields)
-			if !errors.Is(err, managedfields.ErrUnreadable) {
-				t.Fatalf("want %v, got %v", managedfields.ErrUnreadable, err)
-			}
-			if diff := cmp.Diff("metadata.managedFields cannot be read: "+c.want, err.Error()); diff != "" {
-				t.Errorf("error (-want +got):\n%s", diff)
+			if want := "metadata.managedFields cannot be read: " + c.want; !errors.Is(err, managedfields.ErrUnreadable) || err.Error() != want {
+				t.Errorf("want %v with the text %q, got %v", managedfields.ErrUnreadable, want, err)
 			}
 		})
 	}

@@ -38,11 +38,8 @@ func TestTwoWayInputErrorsHaveTheFieldsPath(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := twoWayCase{manifest: c.manifest, live: c.live}.merge(t)
 			var input *twoway.InputError
-			if !errors.As(err, &input) || !errors.Is(err, c.reason) {
-				t.Fatalf("got the error %v, want an InputError with the reason %v", err, c.reason)
-			}
-			if got := input.Path.String(); got != c.path {
-				t.Errorf("the error is at %s, want %s: %v", got, c.path, err)
+			if !errors.As(err, &input) || !errors.Is(err, c.reason) || input.Path.String() != c.path {
+				t.Errorf("got the error %v, want an InputError at %s with the reason %v", err, c.path, c.reason)
 			}
 		})
 	}
