@@ -114,12 +114,6 @@ func secretManifests() map[string]string {
 func TestNoOutputContainsSecretValues(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/no/such/file")
 	folder := t.TempDir()
-	check := func(t *testing.T, args ...string) {
-		t.Helper()
-		if _, output := run(t, nil, args...); leaks(output) != nil {
-			t.Errorf("kubectl handoff %s: contains the value of %v\n%s", strings.Join(args, " "), leaks(output), output)
-		}
-	}
 	formats := [][]string{nil, {"-o", "wide"}, {"-o", "json"}, {"-o", "yaml"}, {"-o", "jsonpath={}"}, {"-o", "go-template={{.}}"}, {"-o", "jsonpath={.no.such}"}}
 	live, all := map[string]string{}, map[string]string{}
 	for name, text := range secretInputs(t) {
@@ -132,17 +126,24 @@ func TestNoOutputContainsSecretValues(t *testing.T) {
 	for name, file := range all {
 		t.Run(name, func(t *testing.T) {
 			for _, format := range formats {
-				check(t, append([]string{"explain", "-f", file}, format...)...)
-				check(t, append([]string{"audit", "-f", file}, format...)...)
+				wantNoLeaks(t, append([]string{"explain", "-f", file}, format...)...)
+				wantNoLeaks(t, append([]string{"audit", "-f", file}, format...)...)
 				for _, field := range []string{".data", ".metadata", ".data.token", ".metadata.annotations", ".data[" + "0]"} {
-					check(t, append([]string{"explain", "-f", file, field}, format...)...)
+					wantNoLeaks(t, append([]string{"explain", "-f", file, field}, format...)...)
 				}
 			}
-			check(t, "preview", "-f", file)
+			wantNoLeaks(t, "preview", "-f", file)
 			for _, stored := range live {
 				checkStrip(t, file, stored)
 			}
 		})
+	}
+}
+
+func wantNoLeaks(t *testing.T, args ...string) {
+	t.Helper()
+	if _, output := run(t, nil, args...); leaks(output) != nil {
+		t.Errorf("kubectl handoff %s: contains the value of %v\n%s", strings.Join(args, " "), leaks(output), output)
 	}
 }
 
@@ -170,10 +171,8 @@ func TestKustomizationErrorsHideSecretValues(t *testing.T) {
 			objects.Write(t, resource, folder, "secret.yaml")
 			const labels = "labels:\n- pairs: {a: b}\n  includeSelectors: true\n"
 			objects.Write(t, "resources: [secret.yaml]\nnamePrefix: a-\n"+labels, folder, "kustomization.yaml")
-			for _, command := range [][]string{{"explain", "-k", folder}, {"audit", "-k", folder}, {"preview", "-k", folder}} {
-				if _, output := run(t, nil, command...); leaks(output) != nil {
-					t.Errorf("kubectl handoff %s: contains the value of %v\n%s", strings.Join(command, " "), leaks(output), output)
-				}
+			for _, command := range []string{"explain", "audit", "preview"} {
+				wantNoLeaks(t, command, "-k", folder)
 			}
 		})
 	}
