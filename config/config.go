@@ -79,10 +79,7 @@ func Parse(text []byte) (c HandoffConfiguration, err error) {
 		return c, fmt.Errorf("line %d: second YAML document; write a single document", lineOf(text, hasSecond))
 	}
 	var read file
-	if err = decode("", document, &read); err == nil {
-		err = validateGroups(document)
-	}
-	if err != nil {
+	if err := decode("", document, &read); err != nil {
 		return c, withLine(nodes, err)
 	}
 	c, managers, err := read.resolve()

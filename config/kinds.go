@@ -1,10 +1,6 @@
 package config
 
-import (
-	"encoding/json"
-	"errors"
-	"fmt"
-)
+import "errors"
 
 // RuleKind is a kind without a version. In Group and Kind, empty or "*" matches any. The core group is written "core".
 type RuleKind struct {
@@ -59,25 +55,4 @@ func (k RuleKind) validate() error {
 		return errors.New("the API server never sends objects of this kind to handoff; delete it")
 	}
 	return nil
-}
-
-// validateGroups returns an error for a group of a rule in a file that is written as empty, which RBAC reads as the core group. RuleKind
-// cannot tell it from one that is omitted.
-func validateGroups(document []byte) error {
-	var file struct {
-		Rules []struct {
-			Kinds []struct {
-				Group *string `json:"group"`
-			} `json:"kinds"`
-		} `json:"rules"`
-	}
-	err := json.Unmarshal(document, &file)
-	for i, rule := range file.Rules {
-		for j, kind := range rule.Kinds {
-			if kind.Group != nil && *kind.Group == "" {
-				return inField(fmt.Sprintf("rules[%d].kinds[%d].group", i, j), errors.New(`"" is empty; write core for the core group, or delete it to match any`))
-			}
-		}
-	}
-	return err
 }
