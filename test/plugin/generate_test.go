@@ -5,10 +5,6 @@ import "math/rand/v2"
 // generator generates manifests. It is deterministic for a seed.
 type generator struct{ random *rand.Rand }
 
-func newGenerator(seed uint64, n int) generator {
-	return generator{rand.New(rand.NewPCG(seed, uint64(n)))}
-}
-
 func (g generator) maybe(o map[string]any, name string, values ...any) {
 	if g.random.IntN(3) > 0 {
 		o[name] = values[g.random.IntN(len(values))]

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,7 +41,7 @@ type scenario struct {
 
 func newScenario(t *testing.T, seed uint64, n int, yard string) scenario {
 	t.Helper()
-	s := scenario{T: t, generator: newGenerator(seed, n), yard: yard}
+	s := scenario{T: t, generator: generator{rand.New(rand.NewPCG(seed, uint64(n)))}, yard: yard}
 	s.kind = []string{"Deployment", "Deployment", "Deployment", "Service", "ConfigMap"}[s.generator.random.IntN(5)]
 	s.name = fmt.Sprintf("web-%d", n)
 	s.apply = []string{"apply -f ", "apply -f ", "apply --server-side -f "}[s.generator.random.IntN(3)]

@@ -26,7 +26,7 @@ func TestEnableWritesOneAnnotation(t *testing.T) {
 	))
 	enabled := office(t)
 	metadata(t, before)["annotations"] = map[string]any{optin.Annotation: "enforce"}
-	if diff := cmp.Diff(settled(t, before), settled(t, enabled)); diff != "" {
+	if diff := cmp.Diff(before, enabled); diff != "" {
 		t.Errorf("enabled (-want +got):\n%s", diff)
 	}
 	checkGolden(t, "modeoff", transcript(t, cluster.controlPlane.Kubeconfig,
@@ -36,16 +36,17 @@ func TestEnableWritesOneAnnotation(t *testing.T) {
 		"status office",
 	))
 	delete(metadata(t, before), "annotations")
-	if diff := cmp.Diff(settled(t, before), settled(t, office(t))); diff != "" {
+	if diff := cmp.Diff(before, office(t)); diff != "" {
 		t.Errorf("disabled (-want +got):\n%s", diff)
 	}
 }
 
-// office returns the namespace office, without the initial annotation of kubectl apply.
+// office returns the namespace office, without the initial annotation of kubectl apply and the resourceVersion, which each write changes.
 func office(t *testing.T) map[string]any {
 	t.Helper()
 	play(t, "annotate namespace office "+ownership.LastAppliedAnnotation+"-")
 	o, _ := jsontest.Decode(t, []byte(must(t, "get", "namespace", "office", "-o", "json"))).(map[string]any)
+	delete(metadata(t, o), "resourceVersion")
 	return o
 }
 
@@ -56,11 +57,4 @@ func metadata(t *testing.T, o map[string]any) map[string]any {
 		t.Fatalf("metadata: %v", o["metadata"])
 	}
 	return m
-}
-
-// settled returns an object without its resourceVersion, which each write changes.
-func settled(t *testing.T, o map[string]any) map[string]any {
-	t.Helper()
-	delete(metadata(t, o), "resourceVersion")
-	return o
 }

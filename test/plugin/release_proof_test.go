@@ -163,7 +163,10 @@ func TestReleasedFieldSurvivesTheNextApply(t *testing.T) {
 			}
 			if r.byHand {
 				r.play(t, yards["byhand"], after, append([]string{"apply set-last-applied -f MANIFEST"}, r.after...))
-				if diff := cmp.Diff(r.objectIn(t, yards["byhand"]), r.objectIn(t, yards["released"])); diff != "" {
+				storedIn := func(yard string) map[string]any {
+					return content(t, strings.ReplaceAll(string(r.live(t, yards[yard]).Text()), yards[yard], "YARD"))
+				}
+				if diff := cmp.Diff(storedIn("byhand"), storedIn("released")); diff != "" {
 					t.Errorf("by hand and released (-want +got):\n%s", diff)
 				}
 			}
@@ -263,12 +266,6 @@ func pathOf(field string) fieldpath.Path {
 		panic(field + " has a wildcard")
 	}
 	return path
-}
-
-// objectIn returns the object without status and server-generated metadata.
-func (r released) objectIn(t *testing.T, yard string) map[string]any {
-	t.Helper()
-	return content(t, strings.ReplaceAll(string(r.live(t, yard).Text()), yard, "YARD"))
 }
 
 // content returns an object without status and server-generated metadata.

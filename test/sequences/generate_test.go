@@ -161,11 +161,6 @@ func (g *generator) pruned(value any) any {
 	return members
 }
 
-// people returns the field managers that change a live object. The configuration does not list the last two.
-func people() []string {
-	return []string{"kubectl-patch", "kubectl-edit", "kubectl-set", "kubectl-label", "kubectl-annotate", "dashboard", "operator"}
-}
-
 // other generates a write of a user who does not apply the manifest.
 func (g *generator) other() step {
 	switch n := g.random.IntN(100); {
@@ -193,7 +188,9 @@ func (g *generator) other() step {
 		restarted := g.kind().Pod + "metadata/annotations/kubectl.kubernetes.io~restartedAt"
 		return step{verb: edit, by: "kubectl-rollout", sets: []setting{{at: restarted, value: strconv.Itoa(g.random.IntN(60))}}}
 	}
-	w := step{verb: edit, by: pick(g.random, people()), version: g.version()}
+	// The configuration does not list the last two.
+	people := []string{"kubectl-patch", "kubectl-edit", "kubectl-set", "kubectl-label", "kubectl-annotate", "dashboard", "operator"}
+	w := step{verb: edit, by: pick(g.random, people), version: g.version()}
 	if g.chance(15) {
 		w.verb, w.by = put, pick(g.random, []string{"kubectl-replace", "operator"})
 	}
