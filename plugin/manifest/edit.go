@@ -127,7 +127,7 @@ func (e *editor) removeFrom(parent *yaml.Node) {
 			continue
 		}
 		run := i + 1
-		for run < len(parts) && parts[run].removed && !(isFlow(parent) && e.hasComment(parts[run-1].end, parts[run].start)) {
+		for run < len(parts) && parts[run].removed && (!isFlow(parent) || !e.hasComment(parts[run-1].end, parts[run].start)) {
 			run++
 		}
 		if isFlow(parent) {
@@ -162,7 +162,9 @@ func (e *editor) cutFlow(parts []part, i, run int) {
 }
 
 // hasComment reports whether a comment is between two parts of a flow collection.
-func (e *editor) hasComment(start, end int) bool { return bytes.IndexByte(e.text.between(start, end), '#') >= 0 }
+func (e *editor) hasComment(start, end int) bool {
+	return bytes.IndexByte(e.text.between(start, end), '#') >= 0
+}
 
 // cutBlock cuts parts i to run of a block collection, by lines. If the first of them follows a dash, the next part takes its
 // place, unless a comment is in between.

@@ -97,7 +97,8 @@ func playTraffic(n *namespace, by *applier) {
 	}
 	n.must(by.apply(n, routed{"9s"}))
 	time.Sleep(time.Second) // until the watches have seen everything
-	moved := !slices.Equal(weights(), []string{"80 20"}) || len(hashes()) != 3 // other weights than at 20%, or more than one selector of a Service
+	// The watches have seen other weights than at 20%, or more than one selector of a Service.
+	moved := !slices.Equal(weights(), []string{"80 20"}) || len(hashes()) != 3
 	if !n.handoff {
 		if !moved {
 			n.Error("without handoff, neither a weight nor a selector has changed: the test proves nothing")
