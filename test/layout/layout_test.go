@@ -54,8 +54,8 @@ func TestImportsGoDownOneWay(t *testing.T) {
 // says and the other recognizes.
 func shared() []string {
 	return []string{
-		"config", "internal/apitypes", "internal/fieldpattern", "internal/fieldtree", "internal/jsontree", "internal/managedfields", "internal/optin", "internal/protocol", "internal/scale",
-		"merge", "merge/schema", "ownership",
+		"config", "internal/apitypes", "internal/fieldpattern", "internal/fieldtree", "internal/jsontree", "internal/managedfields", "internal/optin", "internal/printable", "internal/protocol",
+		"internal/scale", "merge", "merge/schema", "ownership",
 	}
 }
 
