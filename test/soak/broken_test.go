@@ -77,7 +77,7 @@ func (s *stage) catchDuringFaults(all faults) {
 // runBroken replaces all pods by those of a broken build, also the pods that faults start.
 func (s *stage) runBroken(broken brokenBuild, all faults) {
 	s.mistake = broken
-	s.prepare(all)
+	s.buildWebhooks(all)
 	s.binary = s.build(map[string][]string{})
 	for _, p := range s.pods {
 		s.must(p.kill())

@@ -25,17 +25,20 @@ import (
 // prepare builds what some of the faults need.
 func (s *stage) prepare(chosen faults) {
 	s.Helper()
-	plays := func(name string) bool {
-		return slices.ContainsFunc(chosen, func(f *fault) bool { return strings.Contains(f.name, name) })
+	s.buildWebhooks(chosen)
+	if chosen.has("slow disk") {
+		s.syncMembers(s.buildSlow())
 	}
-	if s.other = *otherFlag; s.other == "" && plays("webhook upgraded") {
+}
+
+// buildWebhooks builds the webhooks that some of the faults need.
+func (s *stage) buildWebhooks(chosen faults) {
+	s.Helper()
+	if s.other = *otherFlag; s.other == "" && chosen.has("webhook upgraded") {
 		s.other = s.build(map[string][]string{}, "-ldflags=-X main.version=v999.0.0-other")
 	}
-	if plays("clock") {
+	if chosen.has("clock") {
 		s.skewed = s.buildSkewed()
-	}
-	if plays("slow disk") {
-		s.syncMembers(s.buildSlow())
 	}
 }
 

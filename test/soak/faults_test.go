@@ -322,7 +322,7 @@ func moveScalePath(ctx context.Context, s *stage) error {
 		//nolint:staticcheck // the object is unstructured
 		_ = s.traffic.api.Patch(ctx, gadget, client.Apply, client.FieldOwner("kubectl"), client.ForceOwnership)
 	}
-	output, err := s.command(ctx, "", s.plane.Kubectl, "delete", "crd", "gadgets.soak.example.com", "--wait=false")
+	output, err := s.command(ctx, "", s.plane.Kubectl, "delete", "crd", "gadgets.soak.example.com", "--wait=false", "--ignore-not-found")
 	if err != nil && reasonOf(output) == "" {
 		return fmt.Errorf("%w: %s", err, output)
 	}

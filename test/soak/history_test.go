@@ -33,6 +33,11 @@ func (f faults) name() string {
 	return strings.Join(names, " + ")
 }
 
+// has reports whether the name of one contains a text.
+func (f faults) has(text string) bool {
+	return slices.ContainsFunc(f, func(each *fault) bool { return strings.Contains(each.name, text) })
+}
+
 func (f faults) may(c consequences) bool {
 	return slices.ContainsFunc(f, func(each *fault) bool { return each.may&c != 0 })
 }
