@@ -45,13 +45,13 @@ func TestAddMatchingReportsInvalidElements(t *testing.T) {
 }
 
 func TestAddMatchingStopsAtMaxDepth(t *testing.T) {
-	for _, depth := range []int{fieldtree.MaxDepth, fieldtree.MaxDepth + 1} {
+	for _, depth := range []int{jsontree.MaxDepth, jsontree.MaxDepth + 1} {
 		set := fieldpath.NewSet(nested(depth))
 		fields, err := set.ToJSON()
 		require.NoError(t, err)
 		got := &fieldtree.Tree{}
 		require.NoError(t, fieldtree.AddMatching(got, jsontree.Valid(fields), "", everything, want, nil))
-		if want := depth <= fieldtree.MaxDepth; (len(wanted(got)) == 1) != want || got.Len() > fieldtree.MaxDepth {
+		if want := depth <= jsontree.MaxDepth; (len(wanted(got)) == 1) != want || got.Len() > jsontree.MaxDepth {
 			t.Errorf("depth %d: %d nodes, wanted %s", depth, got.Len(), wanted(got))
 		}
 	}

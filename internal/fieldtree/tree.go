@@ -15,9 +15,6 @@ import (
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
-// MaxDepth is the maximum number of elements in a path.
-const MaxDepth = jsontree.MaxDepth
-
 // Tree is a set of paths.
 type Tree struct {
 	root  Node
@@ -52,7 +49,7 @@ func (t *Tree) Nodes() []*Node { return t.nodes }
 // Len returns the number of nodes.
 func (t *Tree) Len() int { return len(t.nodes) }
 
-// Add adds a path and returns its node. It returns nil for a path that is empty, longer than MaxDepth or cannot be serialized.
+// Add adds a path and returns its node. It returns nil for a path that is empty, longer than jsontree.MaxDepth or cannot be serialized.
 func (t *Tree) Add(path fieldpath.Path) *Node {
 	n := t.AddUnwanted(path)
 	if n != nil {
@@ -63,26 +60,18 @@ func (t *Tree) Add(path fieldpath.Path) *Node {
 
 // AddUnwanted is like Add, for a path that is looked up but not wanted.
 func (t *Tree) AddUnwanted(path fieldpath.Path) *Node {
-	if len(path) == 0 || len(path) > MaxDepth {
+	if len(path) == 0 || len(path) > jsontree.MaxDepth {
 		return nil
 	}
 	n := &t.root
 	for _, element := range path {
-		key, err := keyOf(element)
+		key, err := fieldpath.SerializePathElement(element)
 		if err != nil {
 			return nil
 		}
 		n = t.child(n, key, element)
 	}
 	return n
-}
-
-// keyOf serializes a path element as in managedFields.
-func keyOf(element fieldpath.PathElement) (string, error) {
-	if element.FieldName != nil {
-		return "f:" + *element.FieldName, nil
-	}
-	return fieldpath.SerializePathElement(element)
 }
 
 // child returns the child of a node with a key. It adds the child if there is none.
@@ -134,7 +123,7 @@ func (n *Node) IsKey() bool {
 func (t *Tree) Has(path fieldpath.Path) bool {
 	n := &t.root
 	for _, element := range path {
-		key, err := keyOf(element)
+		key, err := fieldpath.SerializePathElement(element)
 		if n = t.children[childKey{n, key}]; err != nil || n == nil {
 			return false
 		}

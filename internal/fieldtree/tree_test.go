@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
 func path(elements ...any) fieldpath.Path { return fieldpath.MakePathOrDie(elements...) }
@@ -57,8 +58,8 @@ func TestAdd(t *testing.T) {
 		"the beginning of another path can be wanted":   {[]fieldpath.Path{path("a", "b"), path("a")}, 2, []string{".a", ".a.b"}},
 		"a field, an index and a value can look alike":  {[]fieldpath.Path{path("1"), path(1), path(value.NewValueInterface(1))}, 3, []string{".1", "[1]", "[=1]"}},
 		"the fields of a key can come in any order":     {[]fieldpath.Path{path(fieldpath.KeyByFields("a", 1, "b", 2)), path(fieldpath.KeyByFields("b", 2, "a", 1))}, 1, []string{`[a=1,b=2]`}},
-		"a path of MaxDepth elements is added":          {[]fieldpath.Path{nested(fieldtree.MaxDepth)}, fieldtree.MaxDepth, []string{nested(fieldtree.MaxDepth).String()}},
-		"a longer path is not added":                    {[]fieldpath.Path{nested(fieldtree.MaxDepth + 1)}, 0, nil},
+		"a path of MaxDepth elements is added":          {[]fieldpath.Path{nested(jsontree.MaxDepth)}, jsontree.MaxDepth, []string{nested(jsontree.MaxDepth).String()}},
+		"a longer path is not added":                    {[]fieldpath.Path{nested(jsontree.MaxDepth + 1)}, 0, nil},
 		"a path with an element of no kind is not kept": {[]fieldpath.Path{{{}}}, 0, nil},
 	} {
 		t.Run(sentence, func(t *testing.T) {
