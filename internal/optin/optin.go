@@ -40,3 +40,11 @@ func NamespaceLabel(annotation string, annotated bool) (value string, labeled bo
 	}
 	return string(mode), true
 }
+
+// Follows reports whether the Label of a namespace follows its Annotation.
+func Follows(annotations, labels map[string]string) bool {
+	annotation, annotated := annotations[Annotation]
+	label, has := labels[Label]
+	want, labeled := NamespaceLabel(annotation, annotated)
+	return has == labeled && label == want
+}

@@ -224,10 +224,7 @@ func (in *Installation) asked(ctx context.Context, a Answer, o Object) Answer {
 // IsStale reports whether the API server selects namespaces by label, and that of a namespace does not follow its annotation. Without
 // the configuration, it does if handoff does not act.
 func (in *Installation) IsStale(namespace *corev1.Namespace, a Answer) bool {
-	text, annotated := namespace.Annotations[optin.Annotation]
-	label, labeled := namespace.Labels[optin.Label]
-	wanted, mustBeLabeled := optin.NamespaceLabel(text, annotated)
-	follows := labeled == mustBeLabeled && label == wanted
+	follows := optin.Follows(namespace.Annotations, namespace.Labels)
 	return !follows && a.Reason != Excluded && (in.FollowsLabel() || in.Unread != nil && !a.On())
 }
 

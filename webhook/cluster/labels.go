@@ -131,13 +131,7 @@ func (l *Labels) changed(was, now any) {
 // isWrong reports whether an object is a namespace whose label does not follow its annotation, which may have been cut.
 func isWrong(o any) bool {
 	namespace, ok := o.(*metav1.PartialObjectMetadata)
-	if !ok {
-		return false
-	}
-	annotation, annotated := namespace.Annotations[optin.Annotation]
-	label, has := namespace.Labels[optin.Label]
-	want, labeled := optin.NamespaceLabel(annotation, annotated)
-	return has != labeled || label != want
+	return ok && !optin.Follows(namespace.Annotations, namespace.Labels)
 }
 
 // process repairs the label of a namespace if it is still wrong, and repeats that later if it had no effect.
