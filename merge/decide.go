@@ -125,10 +125,10 @@ func decideScale(w ownership.Write) ([]*Change, error) {
 	if !c.restores() && (c.Decision.Verdict != Warn || !c.Field.Changed()) {
 		return nil, nil
 	}
-	if _, err := replicas(c.Field.Live); err != nil {
+	if _, err := Replicas(c.Field.Live); err != nil {
 		return nil, err
 	}
-	if _, err := replicas(c.Field.Incoming); err != nil && !isDropped {
+	if _, err := Replicas(c.Field.Incoming); err != nil && !isDropped {
 		return nil, err
 	}
 	return []*Change{c}, nil
@@ -140,7 +140,7 @@ func scaleChange(w ownership.Write) (c Change, ok bool) {
 		return startOf(w)
 	}
 	field, ok := w.ScaleField()
-	before, _ := replicas(field.Live)
+	before, _ := Replicas(field.Live)
 	isOne, wasMore := string(field.Incoming) == "1", before > 1
 	unsent, unrecorded := w.Unsent(), w.Sender.Writer == ownership.Applier && !w.Manifests.Recorded
 	return Change{
@@ -155,7 +155,7 @@ func scaleChange(w ownership.Write) (c Change, ok bool) {
 // the autoscaler's desired replicas instead of the manifest's. A manifest that sets 0 replicas is left alone.
 func startOf(w ownership.Write) (c Change, ok bool) {
 	incoming := w.Incoming.Value(w.Scale)
-	now, _ := replicas(incoming)
+	now, _ := Replicas(incoming)
 	isUnrecorded := now == 1 && !w.Manifests.Recorded && !w.Sender.ServerSide()
 	return Change{Starts: true, Unrecorded: isUnrecorded, Writer: w.Sender.Writer, Field: ownership.ContestedField{
 		Path: w.Scale, Scale: true, Live: strconv.AppendInt(nil, w.Scaler.Desired, 10), Incoming: incoming,
@@ -164,8 +164,8 @@ func startOf(w ownership.Write) (c Change, ok bool) {
 	}}, w.Scaler.Desired > now && string(incoming) != "0"
 }
 
-// replicas parses a number of replicas, a nonnegative int32 (k8s.io/api/autoscaling/v1, ScaleSpec). The error is ErrNotAnInteger.
-func replicas(text []byte) (int64, error) {
+// Replicas parses a number of replicas, a nonnegative int32 (k8s.io/api/autoscaling/v1, ScaleSpec). The error is ErrNotAnInteger.
+func Replicas(text []byte) (int64, error) {
 	n, err := strconv.ParseUint(string(text), 10, 31)
 	if err != nil {
 		return 0, ErrNotAnInteger

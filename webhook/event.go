@@ -70,7 +70,7 @@ func (out outcome) eventText(c *merge.Change, autoscaler string) string {
 }
 
 func plainCount(text string) string {
-	if _, err := strconv.ParseUint(text, 10, 31); err != nil {
+	if _, err := merge.Replicas([]byte(text)); err != nil {
 		return "none"
 	}
 	return text

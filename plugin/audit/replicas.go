@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/ownership-handoff/handoff/internal/optin"
+	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/installation"
@@ -24,7 +24,7 @@ func (a *auditor) replicas(e explain.Explanation) {
 	f := &e.Fields[at]
 	applier, recorded := e.Declarer(f)
 	if f.Owner.Kind != ownership.Autoscaler {
-		replicas, err := strconv.ParseUint(string(f.Value), 10, 31)
+		replicas, err := merge.Replicas(f.Value)
 		if err == nil && replicas > 1 && f.Declared == ownership.Lacks && applier != "" {
 			a.report.Notes = append(a.report.Notes, noteOf(ScalesToOne, s))
 		}
