@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/jsontree"
+	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -20,12 +19,6 @@ import (
 // keeps. Its message has the replicas that the write set. The API server resets the status after admission, so that the condition
 // is never stored (PrepareForUpdate of the strategies in kubernetes/pkg/registry/apps and core/replicationcontroller).
 const guardCondition = "ownership-handoff.io/guarded"
-
-// guardedKinds are the kinds that the guard covers.
-var guardedKinds = []schema.GroupKind{
-	{Group: "apps", Kind: "Deployment"}, {Group: "apps", Kind: "StatefulSet"}, {Group: "apps", Kind: "ReplicaSet"},
-	{Kind: "ReplicationController"},
-}
 
 var replicasPath = fieldpath.MakePathOrDie("spec", "replicas")
 
@@ -69,12 +62,13 @@ func (r *review) unguard() (undo []merge.Operation, err error) {
 func (r *review) guarded() (condition int, replicas string, ok bool) {
 	condition, message := guardConditionIn(r.write.Incoming)
 	stored, _ := guardConditionIn(r.write.Live)
-	if r.guardMissing || condition < 0 || stored >= 0 || !slices.Contains(guardedKinds, r.write.Kind.GroupKind()) {
+	isCovered := scale.Builtin(r.write.Kind.Group, r.write.Kind.Kind) != nil // by the guard
+	if r.guardMissing || condition < 0 || stored >= 0 || !isCovered {
 		return 0, "", false
 	}
 	replicas, ok = strings.CutPrefix(message, "replicas=")
-	number, err := strconv.ParseUint(replicas, 10, 31)
-	isCanonical := err == nil && strconv.FormatUint(number, 10) == replicas
+	number, err := merge.Replicas([]byte(replicas))
+	isCanonical := err == nil && strconv.FormatInt(number, 10) == replicas
 	// Replacing a missing field would make the patch fail.
 	return condition, replicas, ok && isCanonical && len(r.write.Incoming.Value(replicasPath)) > 0
 }

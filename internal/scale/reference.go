@@ -41,15 +41,23 @@ func (k Kind) ReferenceOf(object map[string]any, name string, rank int) (r Refer
 	return r, ok, err
 }
 
-// OfHPA returns the reference of a HorizontalPodAutoscaler; the results ok and err are those of Target.
+// OfHPA returns the reference of a HorizontalPodAutoscaler; ok is false if it targets nothing: it has no valid reference, or it is
+// being deleted, which is not an error.
 func OfHPA(hpa *autoscalingv2.HorizontalPodAutoscaler) (r Reference, ok bool, err error) {
 	r = Reference{Scaler: hpaKind + "/" + hpa.Name, Rank: lastRank, Desired: desiredBy(hpa)}
-	r.Target, r.TargetName, ok, err = Target(hpa)
 	r.OffAtZero = offAtZero(hpa)
 	if controller := metav1.GetControllerOfNoCopy(hpa); controller != nil && max(len(controller.Kind), len(controller.Name)) <= maxText {
 		r.ControlledBy = controller.Kind + "/" + controller.Name
 	}
-	return r, ok, err
+	target := hpa.Spec.ScaleTargetRef
+	if hpa.DeletionTimestamp != nil {
+		return r, false, nil
+	}
+	if r.Target, err = groupKind(target.APIVersion, target.Kind, target.Name); err != nil {
+		return r, false, err
+	}
+	r.TargetName = target.Name
+	return r, true, nil
 }
 
 // Choose returns the reference that names the owner, among those of one object: the first by the configuration's order, then

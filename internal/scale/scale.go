@@ -7,22 +7,8 @@ import (
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
-
-// Target returns the object that an autoscaler targets; ok is false if it targets nothing: it has no valid reference, or it is
-// being deleted, which is not an error.
-func Target(hpa *autoscalingv2.HorizontalPodAutoscaler) (kind schema.GroupKind, name string, ok bool, err error) {
-	if hpa.DeletionTimestamp != nil {
-		return kind, "", false, nil
-	}
-	ref := hpa.Spec.ScaleTargetRef
-	if kind, err = groupKind(ref.APIVersion, ref.Kind, ref.Name); err != nil {
-		return kind, "", false, err
-	}
-	return kind, ref.Name, true, nil
-}
 
 // desiredBy returns the replicas an autoscaler wants: its recommendation within its bounds.
 func desiredBy(hpa *autoscalingv2.HorizontalPodAutoscaler) int64 {
@@ -53,31 +39,24 @@ func Builtin(group, kind string) fieldpath.Path {
 	}
 }
 
-// Declared returns the path of the scale field that a CustomResourceDefinition declares for a version of its kind. A version
+// Declared returns the path of the scale field that a CustomResourceDefinition declares for a version. A version
 // without a scale subresource has the path of another version: the storage version's, else the first. The two can differ if a
 // conversion webhook moves fields, so callers check that the object has an integer there. The path is nil if no version declares
 // one.
-func Declared(crds []apiextensionsv1.CustomResourceDefinition, group, version, kind string) fieldpath.Path {
-	for i := range crds {
-		if crds[i].Spec.Group != group || crds[i].Spec.Names.Kind != kind {
+func Declared(crd *apiextensionsv1.CustomResourceDefinition, version string) (other fieldpath.Path) {
+	for _, v := range crd.Spec.Versions {
+		if v.Subresources == nil || v.Subresources.Scale == nil {
 			continue
 		}
-		var other fieldpath.Path
-		for _, v := range crds[i].Spec.Versions {
-			if v.Subresources == nil || v.Subresources.Scale == nil {
-				continue
-			}
-			declared := path(v.Subresources.Scale.SpecReplicasPath)
-			if v.Name == version {
-				return declared
-			}
-			if other == nil || v.Storage {
-				other = declared
-			}
+		declared := path(v.Subresources.Scale.SpecReplicasPath)
+		if v.Name == version {
+			return declared
 		}
-		return other
+		if other == nil || v.Storage {
+			other = declared
+		}
 	}
-	return nil
+	return other
 }
 
 // path parses a specReplicasPath: field names after dots, without lists (CustomResourceSubresourceScale).

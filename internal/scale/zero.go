@@ -1,6 +1,8 @@
 package scale
 
 import (
+	"slices"
+
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -15,23 +17,16 @@ const scalingDisabled = "ScalingDisabled"
 // versions, it scales from 0 unless the condition ScalingActive says that scaling is disabled. An autoscaler without
 // conditions has set nothing yet.
 func offAtZero(hpa *autoscalingv2.HorizontalPodAutoscaler) bool {
-	if condition := conditionOf(hpa, autoscalingv2.ScaledToZero); condition != nil {
-		return condition.Status != corev1.ConditionTrue
+	conditions := map[autoscalingv2.HorizontalPodAutoscalerConditionType]autoscalingv2.HorizontalPodAutoscalerCondition{}
+	for _, condition := range slices.Backward(hpa.Status.Conditions) {
+		conditions[condition.Type] = condition
+	}
+	if scaled, ok := conditions[autoscalingv2.ScaledToZero]; ok {
+		return scaled.Status != corev1.ConditionTrue
 	}
 	if hpa.Spec.MinReplicas == nil || *hpa.Spec.MinReplicas > 0 {
 		return true
 	}
-	active := conditionOf(hpa, autoscalingv2.ScalingActive)
-	return active == nil || active.Reason == scalingDisabled
-}
-
-func conditionOf(
-	hpa *autoscalingv2.HorizontalPodAutoscaler, kind autoscalingv2.HorizontalPodAutoscalerConditionType,
-) *autoscalingv2.HorizontalPodAutoscalerCondition {
-	for i := range hpa.Status.Conditions {
-		if hpa.Status.Conditions[i].Type == kind {
-			return &hpa.Status.Conditions[i]
-		}
-	}
-	return nil
+	active, ok := conditions[autoscalingv2.ScalingActive]
+	return !ok || active.Reason == scalingDisabled
 }

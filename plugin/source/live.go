@@ -147,8 +147,11 @@ func (r *Reader) readScaleField(ctx context.Context, kind schema.GroupVersionKin
 		return field, err
 	}
 	field.in = func(apiVersion string) fieldpath.Path {
-		gv, _ := schema.ParseGroupVersion(apiVersion) // an invalid one has no path
-		return scale.Declared([]apiextensionsv1.CustomResourceDefinition{*crd}, gv.Group, gv.Version, kind.Kind)
+		gv, err := schema.ParseGroupVersion(apiVersion)
+		if err != nil || gv.Group != kind.Group { // another kind, or none
+			return nil
+		}
+		return scale.Declared(crd, gv.Version)
 	}
 	field.path = field.in(kind.GroupVersion().String())
 	return field, nil

@@ -188,7 +188,7 @@ func (f *State) ScalePath(group, version, kind string) fieldpath.Path {
 	if crd == nil {
 		return nil
 	}
-	return scale.Declared([]apiextensionsv1.CustomResourceDefinition{*crd}, group, version, kind)
+	return scale.Declared(crd, version)
 }
 
 // definition returns the CustomResourceDefinition of a kind as it is stored, nil if there is none.
