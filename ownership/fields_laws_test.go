@@ -71,7 +71,7 @@ func coversEntries(t *testing.T, live ownership.Object, fields ownership.Fields,
 			}
 			at := live.At().Find(path)
 			if at == nil || !slices.ContainsFunc(fields, func(f ownership.Field) bool {
-				return strings.HasPrefix(live.At().Find(f.Path).Pointer()+"/", at.Pointer()+"/")
+				return strings.HasPrefix(live.At().Find(f.Path).PointerIn(nil)+"/", at.PointerIn(nil)+"/")
 			}) {
 				t.Errorf("%s manages %s, which is not listed", e.Manager, path)
 			}

@@ -44,8 +44,8 @@ func (n *Node) IsContainer() bool { return n.Kind == '{' || n.Kind == '[' }
 // IsMade reports whether a merge has made the value, rather than taken it from an input.
 func (n *Node) IsMade() bool { return n.IsContainer() && n.Text == "" }
 
-// Few is the maximum number of members or elements that are searched without an index.
-const Few = 12
+// few is the maximum number of members or elements that are searched without an index.
+const few = 12
 
 // Find returns the index of an object's member with a name, or -1. guess is its most likely index.
 func (n *Node) Find(name string, guess int) int {
@@ -53,7 +53,7 @@ func (n *Node) Find(name string, guess int) int {
 	if guess >= 0 && guess < len(children) && children[guess].Name == name {
 		return guess
 	}
-	if len(children) <= Few {
+	if len(children) <= few {
 		return slices.IndexFunc(children, func(c Member) bool { return c.Name == name })
 	}
 	if n.index == nil {

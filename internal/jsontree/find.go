@@ -148,13 +148,11 @@ func (n *Node) Like(other *Node, example fieldpath.PathElement) (like *Node, ok 
 	return n.inside.element(names, values).first, true
 }
 
-// defaultProtocol is the protocol that the API server sets for a port without one (k8s.io/api/core/v1, ServicePort).
-const defaultProtocol = "TCP"
-
-// KeyDefault returns the value, as JSON, of a key field that a list's element lacks, nil if there is none.
+// KeyDefault returns the value, as JSON, of a key field that a list's element lacks, nil if there is none. Only the protocol of a port has
+// one (k8s.io/api/core/v1, ServicePort).
 func KeyDefault(name string) []byte {
 	if name == "protocol" {
-		return []byte(`"` + defaultProtocol + `"`)
+		return []byte(`"TCP"`)
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func TestNearest(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			nearest, found := live.Nearest(c.path)
-			got := []any{string(live.Find(c.path).Text()), nearest.Pointer(), found}
+			got := []any{string(live.Find(c.path).Text()), nearest.PointerIn(nil), found}
 			if diff := cmp.Diff([]any{c.value, c.pointer, c.found}, got); diff != "" {
 				t.Errorf("place (-want +got):\n%s", diff)
 			}

@@ -65,7 +65,7 @@ func TestCutsAgreeWithDecodedValues(t *testing.T) {
 			}
 			found := root.Find(path)
 			if found != nil {
-				cut[found.Pointer()] = true
+				cut[found.PointerIn(nil)] = true
 				nodes = append(nodes, found)
 			}
 			if gone := root.Cut(path, mayGo); gone != nil && gone != found {

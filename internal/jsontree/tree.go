@@ -203,10 +203,7 @@ func (n *Node) Parts() iter.Seq[*Node] {
 	}
 }
 
-// Pointer returns the JSON pointer (RFC 6901) of the value in the whole text.
-func (n *Node) Pointer() string { return n.PointerIn(nil) }
-
-// PointerIn returns the JSON pointer of the value in one that contains it.
+// PointerIn returns the JSON pointer (RFC 6901) of the value in one that contains it, or in the whole text if root is nil.
 func (n *Node) PointerIn(root *Node) string {
 	var steps []string
 	for ; n != nil && n != root && n.in.parent != nil; n = n.in.parent {

@@ -12,8 +12,8 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// Interval is the interval at which Follow checks files for changes. Polling is cheap, and works on every kind of volume.
-const Interval = time.Second
+// interval is the interval at which Follow checks files for changes. Polling is cheap, and works on every kind of volume.
+const interval = time.Second
 
 // Files are files of which the last valid content is used.
 type Files[T any] struct {
@@ -43,7 +43,7 @@ type Content[T any] struct {
 
 // Follow reloads files until the context is done.
 func Follow(ctx context.Context, reload ...func()) {
-	tick := time.NewTicker(Interval)
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		for _, one := range reload {

@@ -27,14 +27,12 @@ func Lines(text string) string { return escape(text, "\n\t", goEscape) }
 
 // Is reports whether all characters of a text except line breaks are printable.
 func Is(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && !isPrint(r) }) && utf8.ValidString(text)
+	return !strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) }) && utf8.ValidString(text)
 }
-
-func isPrint(r rune) bool { return strconv.IsPrint(r) }
 
 // escape replaces characters that are neither printable nor in except.
 func escape(text, except string, escaped func(rune) string) string {
-	clean := func(r rune) bool { return isPrint(r) && r != utf8.RuneError || strings.ContainsRune(except, r) }
+	clean := func(r rune) bool { return strconv.IsPrint(r) && r != utf8.RuneError || strings.ContainsRune(except, r) }
 	if !strings.ContainsFunc(text, func(r rune) bool { return !clean(r) }) {
 		return text
 	}

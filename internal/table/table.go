@@ -62,17 +62,9 @@ func Cells(texts ...string) []string {
 func Age(since string, now time.Time) string {
 	at, err := time.Parse(time.RFC3339, since)
 	if err != nil {
-		return Dash("")
-	}
-	return duration.HumanDuration(now.Sub(at))
-}
-
-// Dash returns a text, or "-" if it is empty.
-func Dash(text string) string {
-	if text == "" {
 		return "-"
 	}
-	return text
+	return duration.HumanDuration(now.Sub(at))
 }
 
 // Shorten joins a text into a single line and truncates it to maxLen characters.

@@ -26,8 +26,6 @@ func TestAgesAndLongTexts(t *testing.T) {
 	for got, want := range map[string]string{
 		table.Age("2026-01-02T03:04:00Z", now): "5s",
 		table.Age("", now):                     "-",
-		table.Dash(""):                         "-",
-		table.Dash("web"):                      "web",
 		table.Shorten("a\n b", 5):              "a b",
 		table.Shorten("größer", 4):             "grö…",
 		table.Shorten("groß", 4):               "groß",

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -27,7 +28,7 @@ func (r *Report) Table(w io.Writer, wide bool) error {
 			risk.Object.Namespace, risk.Object.String(), string(risk.Kind), risk.Field, risk.Now, risk.NextApply, risk.Handoff,
 			strings.Join(risk.Managers, ", "), risk.Since, strings.Join(risk.Remedies, "; "),
 		}[:len(head)] {
-			rows[i] = append(rows[i], table.Dash(cell))
+			rows[i] = append(rows[i], cmp.Or(cell, "-"))
 		}
 	}
 	return table.Write(w, head, rows, lines...)

@@ -48,7 +48,7 @@ func (e Explanation) Find(text string) (found Explanation, paths []fieldpath.Pat
 	}
 	for i := range e.Fields {
 		whole := live.Find(e.Fields[i].Path)
-		if at != nil && whole != nil && e.Fields[i].Value != nil && strings.HasPrefix(at.Pointer(), whole.Pointer()+"/") {
+		if at != nil && whole != nil && e.Fields[i].Value != nil && strings.HasPrefix(at.PointerIn(nil), whole.PointerIn(nil)+"/") {
 			return found, nil, fmt.Errorf("%s: %s is part of %s, which is atomic; name that field instead", e.Subject, text, Text(e.Fields[i].Path))
 		}
 	}

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -31,7 +32,7 @@ func (e Explanation) Sentences(w io.Writer, prefix string, chosen func(ownership
 func (e Explanation) sentence(all *fold) []string {
 	f := &all.fields[0]
 	if len(all.fields) > 1 {
-		has := fmt.Sprintf("%#q has %d fields: %s", table.Dash(Text(all.path)), len(all.fields), e.who(f, "them"))
+		has := fmt.Sprintf("%#q has %d fields: %s", cmp.Or(Text(all.path), "-"), len(all.fields), e.who(f, "them"))
 		return []string{has, "in the manifest: " + e.declaredOf(all.fields)}
 	}
 	is := fmt.Sprintf("%#q is %s", Text(f.Path), table.Shorten(e.Subject.Show(f.Path, f.Value), 2*maxValueLen))

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -96,7 +97,7 @@ func (e Explanation) treeRow(now time.Time, label string, f *fold) []string {
 		value = fmt.Sprintf("(%d fields)", len(f.fields))
 	}
 	return []string{
-		label, value, first.Owner.Kind.String(), table.Dash(first.Owner.By), e.declaredOf(f.fields), table.Age(since, now),
+		label, value, first.Owner.Kind.String(), cmp.Or(first.Owner.By, "-"), e.declaredOf(f.fields), table.Age(since, now),
 	}
 }
 

@@ -201,7 +201,7 @@ func (r Report) Table(w io.Writer, suggested bool) error {
 	var notes, packs []string
 	for _, rule := range r {
 		rows = append(rows, []string{
-			rule.Name, brief(rule.kinds()), brief(rule.Fields), table.Dash(strings.Join(rule.Writers, ",")), rule.Edit,
+			rule.Name, brief(rule.kinds()), brief(rule.Fields), cmp.Or(strings.Join(rule.Writers, ","), "-"), rule.Edit,
 			strconv.Itoa(rule.Objects), strconv.Itoa(rule.Owned),
 		})
 		for _, note := range rule.Notes {

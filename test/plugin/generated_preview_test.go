@@ -151,7 +151,7 @@ func (s scenario) compare(got predicted, mode string, before ownership.Object, s
 		}
 		for _, o := range []ownership.Object{before, after} {
 			if at := o.At().Find(path); at != nil {
-				places = append(places, at.Pointer())
+				places = append(places, at.PointerIn(nil))
 			}
 		}
 	}
