@@ -52,7 +52,7 @@ func (f file) resolve() (c HandoffConfiguration, managers []listed[string], err 
 		*l.into = valuesOf(resolved)
 		managers = append(managers, resolved...)
 	}
-	scalers, err := after("scalers", f.Scalers, c.Scalers, Scaler.sameKind)
+	scalers, err := after("scalers", f.Scalers, c.Scalers, func(a, b Scaler) bool { return a.String() == b.String() })
 	if err != nil {
 		return c, nil, err
 	}

@@ -34,8 +34,6 @@ func defaultScalers() (scalers Scalers) {
 // String returns the kind with its group, as "ScaledObject.keda.sh".
 func (s Scaler) String() string { return schema.GroupKind{Group: s.Group, Kind: s.Kind}.String() }
 
-func (s Scaler) sameKind(other Scaler) bool { return s.Group == other.Group && s.Kind == other.Kind }
-
 // ScalerKinds returns the kinds of scalers in the form that their readers use. The error names the invalid field.
 func (c HandoffConfiguration) ScalerKinds() ([]scale.Kind, error) {
 	kinds := make([]scale.Kind, 0, len(c.Scalers))
@@ -49,8 +47,6 @@ func (c HandoffConfiguration) ScalerKinds() ([]scale.Kind, error) {
 	return kinds, nil
 }
 
-var errHPA = errors.New("HorizontalPodAutoscalers are always scalers; delete the element")
-
 func (s Scaler) parse() (k scale.Kind, err error) {
 	switch err := validateKind(s.Group, s.Kind); {
 	case err != nil:
@@ -60,7 +56,7 @@ func (s Scaler) parse() (k scale.Kind, err error) {
 	case s.Kind == "" || s.Kind == "*":
 		return k, inField("kind", fmt.Errorf("%q is not a kind; write it as in a manifest, such as ScaledObject", s.Kind))
 	case s.Group == "autoscaling" && s.Kind == "HorizontalPodAutoscaler":
-		return k, errHPA
+		return k, errors.New("HorizontalPodAutoscalers are always scalers; delete the element")
 	}
 	k.GroupKind = schema.GroupKind{Group: s.Group, Kind: s.Kind}
 	pattern, err := ownership.ParsePattern(s.Path)

@@ -14,24 +14,17 @@ import (
 // Read returns the node of an input according to RFC 8259 and RFC 7493: UTF-8 must be valid, and names in an object unique. The
 // InputError of any other text has the byte offset. Strings share the memory of one copy of the text.
 func Read(input string, text []byte) (*Node, error) {
-	n, err := read(text)
-	if err != nil {
-		return nil, &InputError{Input: input, Err: fmt.Errorf("reading JSON: %w", err)}
-	}
-	return n, nil
-}
-
-func read(text []byte) (*Node, error) {
 	r := reader{text: string(text), dec: jsontext.NewDecoder(bytes.NewBuffer(text))}
 	root, err := r.value()
-	if errors.Is(err, io.EOF) {
+	rest := bytes.TrimLeft(text[r.dec.InputOffset():], " \t\r\n")
+	switch {
+	case errors.Is(err, io.EOF):
 		err = io.ErrUnexpectedEOF
+	case err == nil && len(rest) > 0:
+		err = fmt.Errorf("not strict JSON: more follows the value at byte %d", len(text)-len(rest))
 	}
 	if err != nil {
-		return nil, err
-	}
-	if rest := bytes.TrimLeft(text[r.dec.InputOffset():], " \t\r\n"); len(rest) > 0 {
-		return nil, fmt.Errorf("not strict JSON: more follows the value at byte %d", len(text)-len(rest))
+		return nil, &InputError{Input: input, Err: fmt.Errorf("reading JSON: %w", err)}
 	}
 	return &root, nil
 }

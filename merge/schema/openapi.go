@@ -126,17 +126,14 @@ func (c compiler) declareList(d *Declared, schema *openAPI) {
 	}
 }
 
-// keyDefaults returns the defaults of a list's keys, nil if they have none.
+// keyDefaults returns the defaults of a list's keys.
 func (schema *openAPI) keyDefaults() map[string]string {
+	defaults := map[string]string{}
 	if schema.Items == nil {
-		return nil
+		return defaults
 	}
-	var defaults map[string]string
 	for _, name := range schema.ListMapKeys {
 		if key := schema.Items.Properties[name]; key != nil && len(key.Default) > 0 {
-			if defaults == nil {
-				defaults = map[string]string{}
-			}
 			defaults[name] = string(key.Default)
 		}
 	}

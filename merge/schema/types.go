@@ -30,9 +30,7 @@ func (t *Types) compile(typ reflect.Type, strategies, key string) *Declared {
 	if typ == nil {
 		return &Declared{}
 	}
-	for typ.Kind() == reflect.Pointer {
-		typ = typ.Elem()
-	}
+	typ = indirect(typ)
 	strategy := Strategy{Object: objectStrategy(strategies)}
 	if hasOwnEncoding(typ) {
 		return &Declared{Merges: strategy}
@@ -135,8 +133,8 @@ func hasOwnEncoding(typ reflect.Type) bool {
 }
 
 func indirect(typ reflect.Type) reflect.Type {
-	if typ.Kind() == reflect.Pointer {
-		return typ.Elem()
+	for typ.Kind() == reflect.Pointer {
+		typ = typ.Elem()
 	}
 	return typ
 }

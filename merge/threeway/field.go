@@ -26,10 +26,16 @@ func (m *merger) field(f field, mergePatch bool) (*node, error) {
 	case f.live != nil && f.live.Kind == f.manifest.Kind:
 		return m.sameKind(f, mergePatch)
 	case mergePatch:
-		return m.create(f), nil
-	default:
-		return m.add(f)
+		if value := created(f.base, f.manifest); value != nil {
+			return m.set(f, value), nil
+		}
+		return f.live, nil
 	}
+	// A field that live lacks, or that has a value of another kind there.
+	if err := m.compare(f.base, f.manifest, f.place, false); err != nil {
+		return nil, err
+	}
+	return m.set(f, withoutNulls(f.manifest)), nil
 }
 
 // sameKind merges a field with values of the same kind in manifest and live.
@@ -67,22 +73,6 @@ func (m *merger) null(f field, mergePatch bool) (*node, error) {
 		m.record(Cleared, f.live, nil)
 		return nil, nil
 	}
-}
-
-// add sets a field that live lacks, or that has a value of another kind in live. Nulls in the value are dropped.
-func (m *merger) add(f field) (*node, error) {
-	if err := m.compare(f.base, f.manifest, f.place, false); err != nil {
-		return nil, err
-	}
-	return m.set(f, withoutNulls(f.manifest)), nil
-}
-
-// create is add for a JSON merge patch.
-func (m *merger) create(f field) *node {
-	if value := created(f.base, f.manifest); value != nil {
-		return m.set(f, value)
-	}
-	return f.live
 }
 
 // set replaces live's value.

@@ -140,7 +140,7 @@ func (m *merger) arranged(l *lists) *node {
 		return live
 	}
 	out := l.interleave()
-	if !l.edited && l.inOrder(out) {
+	if !l.edited && len(out) == len(l.live.list) && slices.IsSorted(out) {
 		return live
 	}
 	list := &node{Kind: '[', Children: make([]member, len(out))}
@@ -151,10 +151,6 @@ func (m *merger) arranged(l *lists) *node {
 		m.record(Set, live, list)
 	}
 	return list
-}
-
-func (l *lists) inOrder(out []int) bool {
-	return len(out) == len(l.live.list) && slices.IsSorted(out)
 }
 
 // interleave returns the indexes in results of the merged list's elements, in order: the manifest's elements in its order and,

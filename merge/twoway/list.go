@@ -13,7 +13,7 @@ func (m *merger) list(manifest, live *node, place schema.Schema) (*node, error) 
 		return nil, err
 	}
 	strategy := place.Strategy()
-	if isAtomic(strategy) {
+	if strategy.List == schema.ReplaceList || strategy.List == schema.InferKey {
 		return manifest, nil
 	}
 	d, manifest, err := m.listDirectiveOf(manifest)
@@ -30,10 +30,6 @@ func (m *merger) list(manifest, live *node, place schema.Schema) (*node, error) 
 		live = &node{Kind: '['}
 	}
 	return m.keyed(manifest, live, strategy, place.Element())
-}
-
-func isAtomic(strategy schema.Strategy) bool {
-	return strategy.List == schema.ReplaceList || strategy.List == schema.InferKey
 }
 
 // listOf returns the list of some elements, without those that were removed.

@@ -47,7 +47,7 @@ func (m *merger) fields(manifest, live *node, place schema.Schema) (*node, error
 	return merged.Done(), nil
 }
 
-// checkNames opens an object. It returns ErrEmptyName if it has a field with an empty name, which kyaml cannot find.
+// checkNames returns ErrEmptyName if an object has a field with an empty name, which kyaml cannot find.
 func (m *merger) checkNames(object *node, side string) error {
 	if object.Field("", 0) != nil {
 		return &InputError{Input: side, Path: m.at.FieldPath(), Err: ErrEmptyName}
