@@ -34,8 +34,6 @@ const (
 	servingRenewal  = 30 * day
 )
 
-var errNotRSA = errors.New(caKey + " in the Secret is not an RSA key")
-
 // pair is the serving certificate and its key, their CA, and the previous CA, in PEM.
 type pair struct{ ca, crt, key, previous []byte }
 
@@ -72,8 +70,9 @@ func (r *Rotator) secret(ctx context.Context) (pair, error) {
 // renew renews certificates in a Secret that are missing, broken, for other names, not valid yet, or about to expire. If only the
 // serving certificate is renewed, the existing CA signs it.
 func (r *Rotator) renew(secret *corev1.Secret) (changed bool, err error) {
+	host := r.options.Service + "." + r.options.Namespace
 	maker := &rotator.CertRotator{
-		CAName: caName, CAOrganization: project, DNSName: r.names()[0], ExtraDNSNames: r.names()[1:],
+		CAName: caName, CAOrganization: project, DNSName: host + ".svc", ExtraDNSNames: []string{host, r.options.Service},
 		ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	now := time.Now()
@@ -115,12 +114,6 @@ func (r *Rotator) renew(secret *corev1.Secret) (changed bool, err error) {
 	return true, nil
 }
 
-// names returns the DNS names of the Service.
-func (r *Rotator) names() []string {
-	o := r.options
-	return []string{o.Service + "." + o.Namespace + ".svc", o.Service + "." + o.Namespace, o.Service}
-}
-
 // caOf returns the CA in a Secret. The error is the reason why a new CA is needed.
 func caOf(data map[string][]byte, now time.Time) (*rotator.KeyPairArtifacts, error) {
 	for _, at := range []time.Time{now, now.Add(caRenewal)} {
@@ -134,7 +127,7 @@ func caOf(data map[string][]byte, now time.Time) (*rotator.KeyPairArtifacts, err
 	}
 	key, ok := parsed.PrivateKey.(*rsa.PrivateKey)
 	if !ok {
-		return nil, errNotRSA
+		return nil, errors.New(caKey + " in the Secret is not an RSA key")
 	}
 	return &rotator.KeyPairArtifacts{Cert: parsed.Leaf, Key: key, CertPEM: data[caCrt], KeyPEM: data[caKey]}, nil
 }

@@ -86,7 +86,10 @@ func ahead(t *testing.T, r *Rotator, caBy, servingBy time.Duration) map[string][
 // issued returns the data of a Secret with a CA, and with a certificate that is valid from a time until another, both from now.
 func issued(t *testing.T, r *Rotator, a *rotator.KeyPairArtifacts, from, until time.Duration) map[string][]byte {
 	t.Helper()
-	maker := &rotator.CertRotator{DNSName: r.names()[0], ExtraDNSNames: r.names()[1:], ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	host := r.options.Service + "." + r.options.Namespace
+	maker := &rotator.CertRotator{
+		DNSName: host + ".svc", ExtraDNSNames: []string{host, r.options.Service}, ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
 	crt, key, err := maker.CreateCertPEM(a, time.Now().Add(from), time.Now().Add(until))
 	must(t, err)
 	return map[string][]byte{"ca.crt": a.CertPEM, "ca.key": a.KeyPEM, "tls.crt": crt, "tls.key": key}

@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,10 +119,7 @@ func report(w http.ResponseWriter, checks []Check, verbose bool) (failures []str
 func (h *Health) logChange(failures []string) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	text := "ok"
-	if failures != nil {
-		text = strings.Join(failures, "; ")
-	}
+	text := cmp.Or(strings.Join(failures, "; "), "ok")
 	switch {
 	case text == h.logged:
 	case failures != nil:
@@ -141,12 +139,11 @@ func (h *Health) Run(ctx context.Context, address string) error {
 	if err != nil {
 		return fmt.Errorf("serving health probes: %w", err)
 	}
-	bounded := newConnections(probeConnections, h.log)
 	server := &http.Server{
 		Handler: h, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, MaxHeaderBytes: headerLimit,
 	}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-	if err := server.Serve(listener{port, bounded}); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.Serve(listener{port, newConnections(probeConnections, h.log)}); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving health probes: %w", err)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	stdlog "log"
 	"net"
 	"net/http"
 	"strconv"
@@ -91,7 +92,7 @@ func New(o Options, reviews Reviews) *Server {
 	mux := http.NewServeMux()
 	mux.Handle("/mutate", s.closing(newLimiter(o.MaxInFlight, o.MaxBody, reviews, o.Registerer)))
 	s.http = &http.Server{
-		Handler: mux, TLSConfig: s.tlsConfig(), ErrorLog: errorLog(o.Log),
+		Handler: mux, TLSConfig: s.tlsConfig(), ErrorLog: stdlog.New(&connectionLog{log: o.Log}, "", 0),
 		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: headerLimit,
 		ConnContext:    withConnection,

@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	stdlog "log"
 	"slices"
 	"strings"
 	"time"
@@ -57,12 +56,8 @@ func (s *Server) verifyClientName(state tls.ConnectionState) error {
 	return nil
 }
 
-// errorLog returns the error log of http.Server. It is rate-limited, because most errors are failed TLS handshakes, which can be
+// connectionLog is the error log of http.Server. It is rate-limited, because most errors are failed TLS handshakes, which can be
 // frequent.
-func errorLog(log logr.Logger) *stdlog.Logger {
-	return stdlog.New(&connectionLog{log: log}, "", 0)
-}
-
 type connectionLog struct {
 	log     logr.Logger
 	failing ratelimit.Log
