@@ -15,7 +15,9 @@ import (
 
 // evaluate decides on a review according to its mode.
 func (h *Handler) evaluate(r *review) (out outcome, err error) {
-	if !r.isIntercepted() {
+	// Row 11 of the decision table, and reviews without an object: there is nothing to decide.
+	isWrite := r.operation == "CREATE" || r.operation == "UPDATE" && r.write.Live.Present()
+	if !isWrite || r.subResource != "" || !r.write.Incoming.Present() {
 		return outcome{}, nil
 	}
 	if r.write.Kind.GroupKind() == (schema.GroupKind{Kind: "Namespace"}) {
@@ -52,10 +54,4 @@ func (h *Handler) evaluate(r *review) (out outcome, err error) {
 		out.decided.Operations = nil
 	}
 	return out, nil
-}
-
-// isIntercepted reports whether there can be anything to decide: row 11 of the decision table, and reviews without an object.
-func (r *review) isIntercepted() bool {
-	isWrite := r.operation == "CREATE" || r.operation == "UPDATE" && r.write.Live.Present()
-	return isWrite && r.subResource == "" && r.write.Incoming.Present()
 }

@@ -28,7 +28,8 @@ const (
 
 // recordEvents records one Event for each reason among the changes of a write.
 func (h *Handler) recordEvents(w ownership.Write, out outcome) {
-	if len(out.decided.Changes) == 0 || h.Events == nil || w.DryRun || w.Namespace != "" && !h.optedIn(w.Namespace) {
+	mode, _ := optin.ModeOf(h.Cluster.NamespaceMode(w.Namespace))
+	if len(out.decided.Changes) == 0 || h.Events == nil || w.DryRun || w.Namespace != "" && mode == optin.Off {
 		return
 	}
 	reference, ok := referenceTo(w)
@@ -40,13 +41,6 @@ func (h *Handler) recordEvents(w ownership.Write, out outcome) {
 	for _, reason := range slices.Sorted(maps.Keys(changes)) {
 		h.Events.Eventf(reference, nil, corev1.EventTypeNormal, reason, "Apply", "%s", h.eventNote(w, out, changes[reason]))
 	}
-}
-
-// optedIn reports whether a namespace has opted in with its own annotation. The annotation of the object in the review is not
-// enough.
-func (h *Handler) optedIn(namespace string) bool {
-	mode, _ := optin.ModeOf(h.Cluster.NamespaceMode(namespace))
-	return mode != optin.Off
 }
 
 // eventNote returns the first changes, and the number of the others.

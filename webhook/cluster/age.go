@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -72,14 +73,12 @@ func (a ages) Describe(descriptions chan<- *prometheus.Desc) { descriptions <- a
 
 // Collect implements prometheus.Collector.
 func (a ages) Collect(metrics chan<- prometheus.Metric) {
-	collect := func(resource string, informer *renewingInformer) {
+	informers := maps.Clone(a.state.informers)
+	for _, watch := range a.state.scalers.current().watches {
+		informers[watch.name()] = watch.informer
+	}
+	for resource, informer := range informers {
 		last, _ := informer.freshness.read()
 		metrics <- prometheus.MustNewConstMetric(ageOfResource, prometheus.GaugeValue, time.Since(last).Seconds(), resource)
-	}
-	for resource, informer := range a.state.informers {
-		collect(resource, informer)
-	}
-	for _, watch := range a.state.scalers.running() {
-		collect(watch.name(), watch.informer)
 	}
 }

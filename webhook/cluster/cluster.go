@@ -165,7 +165,7 @@ func (f *State) references(key targetKey) (references []scale.Reference) {
 	for _, s := range find(f.informers[hpaResource], key) {
 		references = append(references, s.reference)
 	}
-	for rank, watch := range f.scalers.running() {
+	for rank, watch := range f.scalers.current().watches {
 		for _, s := range find(watch.informer, key) {
 			reference := s.reference
 			reference.Rank = rank

@@ -82,7 +82,7 @@ func (s *scalers) run(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		s.follow(ctx)
-		s.reports.report(s.running())
+		s.reports.report(s.current().watches)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -131,20 +131,17 @@ func (s *scalers) watch(ctx context.Context, kind scale.Kind, resource schema.Gr
 	return s.started[key]
 }
 
-// running returns the watches in the order of the kinds.
-func (s *scalers) running() []*scalerWatch {
+// current returns the kinds of the configuration that is followed now.
+func (s *scalers) current() watchedKinds {
 	if s == nil || s.known.Load() == nil {
-		return nil
+		return watchedKinds{}
 	}
-	return s.known.Load().watches
+	return *s.known.Load()
 }
 
 // readable returns the managers whose scalers can be read, or do not exist because their kind is not installed.
 func (s *scalers) readable() (managers []string) {
-	if s == nil || s.known.Load() == nil {
-		return nil
-	}
-	known := s.known.Load()
+	known := s.current()
 	managers = slices.Clone(known.absent)
 	for _, watch := range known.watches {
 		if watch.readable() {
@@ -159,7 +156,7 @@ func (s *scalers) missing() (resources []string) {
 	if s != nil && s.known.Load() == nil {
 		return []string{"scalers"}
 	}
-	for _, watch := range s.running() {
+	for _, watch := range s.current().watches {
 		if !watch.settled() {
 			resources = append(resources, watch.name())
 		}
