@@ -109,7 +109,7 @@ func autoscalerOf(w ownership.Write) string {
 	if w.Scaler.Name == "" && scale.NodeGroupScaler(kind, w.Incoming.At()) != "" {
 		return scale.NodeGroupScaler(kind, w.Live.At())
 	}
-	return w.Scaler.Owner(w.Scale, w.Live, w.Manifests.BaseValue(w.Scale), w.LiveEntries, w.Managers)
+	return w.ScalerThatOwns(w.Manifests.BaseValue(w.Scale))
 }
 
 // decideScale decides on the scale field. It returns at most one change, and ErrNotAnInteger unless the values are valid replicas, so that

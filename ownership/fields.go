@@ -310,18 +310,14 @@ func (w *fieldWalk) owner(f Field) (owned FieldOwner, by Entry) {
 	named := slices.DeleteFunc(slices.Clone(f.Entries), Entry.IsAnonymous)
 	of := managedField{path: f.Path, without: f.ownerWithoutEntry(len(named) == 0 && (len(f.Entries) > 0 || len(w.LiveEntries) == 0))}
 	isBase := f.declaredAsIs() || apitypes.AsDeclared(f.Path, f.Value, f.DeclaredValue)
-	if of.rules = w.Managers.RulesFor(f.Path); w.IsScale(f.Path) && w.isOff(f.Value) {
+	if of.rules = w.Managers.RulesFor(f.Path); w.isOff(f.Path, f.Value) {
 		of.rules = nil
 	}
 	if w.IsScale(f.Path) && isUnrecorded(f.Entries, f.Value, isBase) && len(of.rules) > 0 {
 		return FieldOwner{Kind: Controller, Rule: of.rules[0].Name}, by
 	}
-	for _, rule := range of.rules {
-		e, found := w.elsewhere[rule]
-		isNamed := slices.ContainsFunc(rule.Fields, func(p Pattern) bool { _, isPath := p.Path(); return isPath && p.Matches(f.Path) })
-		if found && isNamed && len(f.Entries) == 0 && !isBase && !w.IsScale(f.Path) {
-			return FieldOwner{Kind: Controller, By: e.Manager, Rule: rule.Name}, e
-		}
+	if i, e := w.ruleElsewhere(f.Path, of.rules); i >= 0 && len(f.Entries) == 0 && !isBase {
+		return FieldOwner{Kind: Controller, By: e.Manager, Rule: of.rules[i].Name}, e
 	}
 	of.isApplied, of.isUnapplied = w.applied.status(f.Path, f.Value, isBase)
 	of.isUnapplied = of.isUnapplied && len(named) > 0
@@ -333,6 +329,18 @@ func (w *fieldWalk) owner(f Field) (owned FieldOwner, by Entry) {
 		owned.Kind = Other
 	}
 	return owned, by
+}
+
+// ruleElsewhere returns the index of the first rule that names a field, other than the scale field, and whose writer has an entry in another
+// API version, with that entry; -1 if there is none.
+func (w *fieldWalk) ruleElsewhere(path fieldpath.Path, rules []*Rule) (i int, e Entry) {
+	names := func(p Pattern) bool { _, isPath := p.Path(); return isPath && p.Matches(path) }
+	for i, rule := range rules {
+		if e, found := w.elsewhere[rule]; found && !w.IsScale(path) && slices.ContainsFunc(rule.Fields, names) {
+			return i, e
+		}
+	}
+	return -1, e
 }
 
 // ownerWithoutEntry returns the owner of a field for which no entry names one. unrecorded reports whether a manager has written

@@ -90,7 +90,7 @@ func (m Managers) RulesInside(atomic fieldpath.Path, entries []Entry) (inside []
 type ObjectContext struct {
 	// Managers are those for the object's kind and its rules (Managers.WithRules).
 	Managers Managers
-	// Scaler is what references the object, and Autoscaler the owner of the scale field according to it (Scaler.Owner): empty if none owns it.
+	// Scaler is what references the object, and Autoscaler the owner of the scale field according to it (ScalerThatOwns): empty if none owns it.
 	Scaler     Scaler
 	Autoscaler string
 	// Scale is the path of the scale field, nil if the object's kind has none.
@@ -102,5 +102,7 @@ func (c ObjectContext) IsScale(path fieldpath.Path) bool {
 	return c.Scale != nil && path.Equals(c.Scale)
 }
 
-// isOff reports whether the value of the scale field switches the scaler off.
-func (c ObjectContext) isOff(live []byte) bool { return c.Scaler.OffAtZero && string(live) == "0" }
+// isOff reports whether a field is the scale field, with a value that switches the scaler off.
+func (c ObjectContext) isOff(path fieldpath.Path, live []byte) bool {
+	return c.IsScale(path) && c.Scaler.OffAtZero && string(live) == "0"
+}

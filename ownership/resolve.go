@@ -20,7 +20,7 @@ type managedField struct {
 }
 
 // ownerOf returns the owner of a field, and its entry, the zero Entry if it has none. A scaler that references the object goes before
-// (Scaler.Owner).
+// (ScalerThatOwns).
 //
 // If several managers manage the field, the owner with the highest precedence wins. A manager that changes a value removes
 // the field from all other entries

@@ -85,11 +85,11 @@ func (s scaleFacts) isRemoved() bool {
 // owner returns the field's owner, given the value of the base, nil if it has none.
 func (s scaleFacts) owner(applied appliedValues, base []byte) FieldOwner {
 	w, f := s.write, s.field
-	// A manifest that sets the 0 of live, now or before (Scaler.Owner), switches the autoscaler off, and can switch it on again.
+	// A manifest that sets the 0 of live, now or before (ScalerThatOwns), switches the autoscaler off, and can switch it on again.
 	setsZero := string(f.Incoming) == "0" && f.Declared.Manifest == Sets
 	rules := w.Managers.RulesFor(f.Path)
 	switch {
-	case w.isOff(f.Live) && (setsZero || w.Autoscaler == ""):
+	case w.isOff(f.Path, f.Live) && (setsZero || w.Autoscaler == ""):
 		rules = nil // nor can a controller of a rule keep it off
 	case w.Autoscaler != "":
 		return FieldOwner{Kind: Autoscaler, By: w.Autoscaler}

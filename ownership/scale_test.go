@@ -194,7 +194,7 @@ func TestScaleField(t *testing.T) {
 			if err := w.Read(); err != nil {
 				t.Fatal(err)
 			}
-			w.Autoscaler = w.Scaler.Owner(replicas, w.Live, w.Manifests.BaseValue(replicas), w.LiveEntries, m)
+			w.Autoscaler = w.ScalerThatOwns(w.Manifests.BaseValue(replicas))
 			if isOther := c.manifest == setsOther; isOther != errors.Is(w.Manifests.Unread, ownership.ErrLastApplied) {
 				t.Errorf("another object's manifest: %t, got %v", isOther, w.Manifests.Unread)
 			}

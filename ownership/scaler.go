@@ -1,10 +1,6 @@
 package ownership
 
-import (
-	"slices"
-
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-)
+import "slices"
 
 // Scaler is what is known about the scalers that reference an object. The zero Scaler means that none does.
 type Scaler struct {
@@ -21,19 +17,13 @@ type Scaler struct {
 	Readable []string
 }
 
-// Owner returns the name of the scaler that owns the scale field of a live object, "" if none does. base is the field's value in the base
+// ScalerThatOwns returns the name of the scaler that owns the scale field of live, "" if none does. base is the field's value in the base
 // as JSON, nil if it has none. If 0 replicas switch the scaler off, and an applier manages them or the base sets them, the manifest owns
 // them, and can switch it on again. A write of 0 through /scale, as of kubectl scale, removes the field from the entries of appliers.
-func (s Scaler) Owner(scale fieldpath.Path, live Object, base []byte, entries []Entry, managers Managers) string {
-	isApplied := func(e Entry) bool {
-		path := scale
-		if managers.Scale != nil {
-			path = managers.Scale(e.APIVersion)
-		}
-		return managers.IsApplier(e) && e.Contains(path)
-	}
-	if s.OffAtZero && string(live.Value(scale)) == "0" && (string(base) == "0" || slices.ContainsFunc(entries, isApplied)) {
+func (w Write) ScalerThatOwns(base []byte) string {
+	isApplied := func(e Entry) bool { return w.Managers.IsApplier(e) && e.Contains(w.ScaleIn(e, w.Scale)) }
+	if w.isOff(w.Scale, w.Live.Value(w.Scale)) && (string(base) == "0" || slices.ContainsFunc(w.LiveEntries, isApplied)) {
 		return ""
 	}
-	return s.Name
+	return w.Scaler.Name
 }

@@ -142,7 +142,8 @@ func (s *Subject) scaledBy(l *scalers) {
 		Name: first.Scaler, Desired: first.Desired, OffAtZero: first.OffAtZero, Readable: l.readable,
 	}
 	manifest, _ := s.Object.LastAppliedManifest()
-	s.Context.Autoscaler = s.Context.Scaler.Owner(s.Context.Scale, s.Object, manifest.Find(s.Context.Scale).Text(), entries, s.Context.Managers)
+	w := ownership.Write{ObjectContext: s.Context, Kind: s.Kind, Live: s.Object, LiveEntries: entries}
+	s.Context.Autoscaler = w.ScalerThatOwns(manifest.Find(s.Context.Scale).Text())
 	s.Context.Managers.Readable = l.readable
 	if s.Context.Scaler.Name == "" {
 		s.Context.Autoscaler = scale.NodeGroupScaler(s.Kind.GroupKind(), s.Object.At())
