@@ -194,7 +194,7 @@ func peakOf(body string, handler http.Handler, expected uint64) uint64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(2))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16)) // a quarter of them collect, so that little is allocated meanwhile
 	least := uint64(math.MaxUint64)
-	for tries := 0; tries < 3 && least > expected; tries++ {
+	for tries := 0; tries < 10 && least > expected; tries++ {
 		runtime.GC()
 		before, done, peak := liveHeap(), make(chan struct{}), make(chan uint64)
 		go func() {
