@@ -145,6 +145,7 @@ func TestPathsThatCanMatchAreValid(t *testing.T) {
 		"a custom resource's list and map":         `kinds: [{group: a.b, kind: Deployment}], fields: [".spec.containers[0].image", .data.a.b]`,
 		"any kind, or any of a group":              `kinds: [{group: apps, kind: "*"}], fields: [".spec.containers[0].image"]`,
 		"a field that only one version has":        `kinds: [{group: autoscaling, kind: HorizontalPodAutoscaler}], fields: [.spec.targetCPUUtilizationPercentage, ".spec.metrics[0]"]`,
+		"a custom kind named as one of Kubernetes": `kinds: [{group: a.b, kind: ClusterRole}], fields: [.rules], namespaces: [shop]`,
 		"another edit for another kind":            `kinds: [{group: apps, kind: Deployment}], fields: [.spec.x]}` + "\n" + `- {name: b, kinds: [{group: apps, kind: StatefulSet}], fields: [.spec.x], edit: apply`,
 		"another edit for another writer":          `fields: [.spec.x], writers: [c]}` + "\n" + `- {name: b, fields: [.spec.x], writers: [d], edit: apply`,
 		"a key of data, a label and an annotation": `kinds: [{group: core, kind: ConfigMap}], fields: [".data[\"a.b\"]", .metadata.labels.a.b/c, ".metadata.annotations[\"a.b/c\"]"]`,

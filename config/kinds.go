@@ -1,6 +1,9 @@
 package config
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 // RuleKind is a kind without a version. In Group and Kind, empty or "*" matches any. The core group is written "core".
 type RuleKind struct {
@@ -36,8 +39,8 @@ var limited = map[string]map[string]bool{
 
 // isNamespaced reports whether handoff can act on objects of the kind in a namespace.
 func (k RuleKind) isNamespaced() bool {
-	for _, kinds := range limited {
-		if kinds[k.Kind] {
+	for group, kinds := range limited {
+		if kinds[k.Kind] && slices.Contains([]string{"", "*", group}, k.Group) {
 			return false
 		}
 	}

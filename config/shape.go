@@ -65,7 +65,7 @@ func neverMatches(pattern ownership.Pattern, in schema.Schema) error {
 			return fmt.Errorf("%s is a list; name an element, such as [*]", name)
 		case at.List == schema.MergeByKey && isElement && !hasKeys(m, keysOf(at)):
 			all := keysOf(at)
-			return fmt.Errorf("%s is a list of elements with the key %s; write [*], or the key, such as [%s=...]", name,
+			return fmt.Errorf("%s is a list whose elements are identified by %s; write [*] or [%s=...]", name,
 				strings.Join(all, " and "), strings.Join(all, "=...,"))
 		}
 		in, keys = in.Element(), at.Keys
