@@ -66,7 +66,7 @@ func senderEntry(fieldManager string, live, incoming []Entry) Entry {
 		own = append(own, e)
 	}
 	applied := Entry{Manager: fieldManager, Operation: managedfields.OperationApply}
-	_, hadApplied := before[applied.ID()]
+	hadApplied := before[applied.ID()] != nil
 	switch {
 	case fieldManager == "":
 		return Entry{}

@@ -112,10 +112,10 @@ func (e Entry) ID() ID {
 }
 
 // ByID returns the entries by their identity. The first of several with the same one wins.
-func ByID(entries []Entry) map[ID]Entry {
-	index := make(map[ID]Entry, len(entries))
-	for _, e := range slices.Backward(entries) {
-		index[e.ID()] = e
+func ByID(entries []Entry) map[ID]*Entry {
+	index := make(map[ID]*Entry, len(entries))
+	for i, e := range slices.Backward(entries) {
+		index[e.ID()] = &entries[i]
 	}
 	return index
 }

@@ -34,13 +34,16 @@ func Pairs(live, incoming []Entry) iter.Seq[Pair] {
 	return func(yield func(Pair) bool) {
 		before, after := ByID(live), ByID(incoming)
 		for _, e := range incoming {
-			was, ok := before[e.ID()]
-			if !yield(Pair{Live: was, Incoming: e, InLive: ok, InIncoming: true}) {
+			p := Pair{Incoming: e, InIncoming: true}
+			if was := before[e.ID()]; was != nil {
+				p.Live, p.InLive = *was, true
+			}
+			if !yield(p) {
 				return
 			}
 		}
 		for _, e := range live {
-			if _, ok := after[e.ID()]; !ok && !yield(Pair{Live: e, InLive: true}) {
+			if after[e.ID()] == nil && !yield(Pair{Live: e, InLive: true}) {
 				return
 			}
 		}
@@ -100,9 +103,9 @@ func Encode(entries []Entry) []byte {
 
 // IsUpdated reports whether the entry's own manager has written since live: its time is new, or it has gained fields. The API
 // server sets the time, in whole seconds, when the manager gains a field; writes of other managers only remove fields.
-func (e Entry) IsUpdated(live map[ID]Entry) bool {
-	was, ok := live[e.ID()]
-	if !ok || e.Time != was.Time {
+func (e Entry) IsUpdated(live map[ID]*Entry) bool {
+	was := live[e.ID()]
+	if was == nil || e.Time != was.Time {
 		return true
 	}
 	if bytes.Equal(e.Fields.Text(), was.Fields.Text()) {
