@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,12 +17,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/growth"
 	"github.com/ownership-handoff/handoff/internal/race"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/document"
 )
@@ -35,7 +38,7 @@ var (
 // becomes of it without. -args -reviews=10000 generates 10,000. A failure prints the flags that repeat its review.
 func TestTheScaleFieldAlone(t *testing.T) {
 	t.Parallel()
-	number, all, seen := *hostileReviews, recorded(t), map[string]int{}
+	number, all, seen, compared := *hostileReviews, recorded(t), map[string]int{}, 0
 	if testing.Short() || race.Enabled {
 		number = min(number, 200)
 	}
@@ -49,6 +52,7 @@ func TestTheScaleFieldAlone(t *testing.T) {
 		if took := growth.Used(t) - start; took > 5*time.Second { // of CPU time, however busy the machine is
 			t.Errorf("the answer takes %v", took)
 		}
+		compared += x.compareOwners(t, response.AuditAnnotations)
 		want := x.fate
 		got := fateOf(unmarshal(t, patchedBy(t, encode(x.is), response.Patch)), x.scale)
 		if slices.Contains(x.names, lastAppliedHostile) { // it may have a scale field that cannot be read
@@ -66,12 +70,61 @@ func TestTheScaleFieldAlone(t *testing.T) {
 			t.Fatalf("-first-seed=%d -reviews=1: %s of %s, %q, warnings %q", seed, x.owner, x.review, x.names, response.Warnings)
 		}
 	}
-	t.Logf("%v", seen)
+	t.Logf("%v, %d owners", seen, compared)
+	if compared < int(number)/4 && number > 1 { //nolint:gosec // a flag
+		t.Errorf("%d owners were compared", compared)
+	}
 	for name := range hostilities {
 		if seen[name] == 0 && number > 1 {
 			t.Errorf("no review is hostile in this way: %s", name)
 		}
 	}
+}
+
+// ownerSaid matches the field and the owner in an audit annotation.
+var ownerSaid = regexp.MustCompile(`(?:^|; )[a-z -]+ (\.\S+): live [^;]*, owner ([^;]*) \(([A-Z]\w+)\)`)
+
+// compareOwners compares the owners that the answer to a write names with those that the live object alone shows, as the plugin does. It
+// returns the number of fields.
+func (x *hostile) compareOwners(t *testing.T, annotations map[string]string) (compared int) {
+	t.Helper()
+	if slices.Contains(x.names, panics) {
+		return 0
+	}
+	live, err := ownership.ParseObject([]byte(encode(x.was)))
+	require.NoError(t, err)
+	incoming, err := ownership.ParseObject([]byte(encode(x.is)))
+	require.NoError(t, err)
+	kind := schema.FromAPIVersionAndKind(fmt.Sprint(x.is["apiVersion"]), fmt.Sprint(x.is["kind"]))
+	rules, _ := x.settings().Rules.For(kind.GroupKind(), fmt.Sprint(x.request["namespace"]), incoming)
+	w := ownership.Write{Kind: kind, Live: live}
+	w.ObjectContext = ownership.ObjectContext{Managers: x.Managers.WithRules(rules, nil), Scale: x.scale, Scaler: x.Cluster.Scaler("", "", "", "")}
+	if w.LiveEntries, err = live.Entries(); err != nil {
+		return 0
+	}
+	base, _ := document.Get(unmarshalOrNil(lastAppliedIn(x.was)), x.scale)
+	w.Autoscaler = w.ScalerThatOwns([]byte(encode(base)))
+	fields, err := w.Fields(live)
+	if err != nil {
+		return 0
+	}
+	for _, said := range annotations {
+		for _, m := range ownerSaid.FindAllStringSubmatch(said, -1) {
+			i := slices.IndexFunc(fields, func(f ownership.Field) bool { return f.Path.String() == m[1] })
+			if i < 0 {
+				continue // a unit with other fields
+			}
+			compared++
+			owner, isManifests := fields[i].Owner, m[3] == ownership.Manifest.String()
+			if isManifests && owner.Kind == ownership.Default {
+				continue // an applier manages what last-applied lacks: Fields tells more
+			}
+			if owner.Kind.Decided().String() != m[3] || owner.By != m[2] {
+				t.Errorf("%s: the write says %s (%s), the object %s (%s)", m[1], m[2], m[3], owner.By, owner.Kind.Decided())
+			}
+		}
+	}
+	return compared
 }
 
 // fate is what becomes of the scale field.
@@ -180,6 +233,7 @@ func (x *hostile) body() []byte {
 const (
 	lastAppliedHostile = "last-applied is hostile"
 	fieldsDropped      = "other fields are dropped"
+	panics             = "other fields panic"
 )
 
 // hostilities are what can be made hostile, by what they do. Each reports whether it applies to a review.
@@ -303,7 +357,7 @@ var hostilities = map[string]func(*hostile) bool{
 		writers := pick(x.random, [][]string{nil, {"my-operator"}, {ownership.AnyWriter}})
 		return x.rule(ownership.Rule{Writers: writers, Edit: ownership.EditApply}, 1, field.String())
 	},
-	"other fields panic": func(x *hostile) bool {
+	panics: func(x *hostile) bool {
 		if x.owner == byRule {
 			return false // a rule about the scale field may be lost with the others
 		}
