@@ -88,6 +88,15 @@ func TestWhatPackagesDoNotLink(t *testing.T) {
 	}
 }
 
+// TestTheLedgerSharesNoCodeWithTheProduct verifies that what judges the product is not the product.
+func TestTheLedgerSharesNoCodeWithTheProduct(t *testing.T) {
+	for _, imported := range strings.Fields(list(t, "-deps", module+"test/ledger")) {
+		if own, ok := strings.CutPrefix(imported, module); ok && !isIn(own, "test") {
+			t.Errorf("test/ledger imports %s", own)
+		}
+	}
+}
+
 // linkedBy returns the packages that a program links.
 func linkedBy(t *testing.T, program string) []string {
 	t.Helper()

@@ -30,9 +30,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/ownership-handoff/handoff/internal/optin"
 )
+
+// modeLabel is the label of an object that overrides the mode of its namespace.
+const modeLabel = "ownership-handoff.io/mode"
 
 // Values are the values of fields by path. In a manifest or an edit, nil is null.
 type Values map[string]any
@@ -284,7 +285,7 @@ func (o Object) isControlled(path string) bool {
 
 // mode returns the mode of a write that makes this object.
 func (o Object) mode() string {
-	if label, ok := o.values[".metadata.labels."+optin.Label].(string); ok {
+	if label, ok := o.values[".metadata.labels."+modeLabel].(string); ok {
 		return label
 	}
 	return o.Mode

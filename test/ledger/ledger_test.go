@@ -26,10 +26,11 @@ func TestDiffNamesWhatIsNotAsExpected(t *testing.T) {
 	require.NoError(t, u.UnmarshalJSON([]byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","labels":{"tier":"a"},
 		"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"web\",\"labels\":{\"tier\":\"a\"}}}"},
 		"managedFields":[{"manager":"kubectl-client-side-apply","operation":"Update","apiVersion":"apps/v1","fieldsType":"FieldsV1",
-			"fieldsV1":{"f:metadata":{"f:labels":{"f:tier":{}}}}}]},"spec":{"replicas":3}}`)))
+			"fieldsV1":{"f:metadata":{"f:labels":{"f:tier":{}}},"f:spec":{"f:replicas":{}}}}]},"spec":{"replicas":3}}`)))
 	stored, err := ledger.NewReader().Read(u)
 	require.NoError(t, err)
-	o, _, err := ledger.New(ledger.Kind{Name: "Deployment", Scale: replicas}).After(apply(ledger.Values{label: "a"}))
+	deployment := ledger.Kind{Name: "Deployment", Scale: replicas, Defaults: ledger.Values{replicas: int64(3)}}
+	o, _, err := ledger.New(deployment).After(apply(ledger.Values{label: "a"}))
 	require.NoError(t, err)
 	if lines := o.Diff(stored); len(lines) > 0 {
 		t.Errorf("want no difference, got %q", lines)
@@ -37,11 +38,12 @@ func TestDiffNamesWhatIsNotAsExpected(t *testing.T) {
 	if o, _, err = o.After(apply(ledger.Values{label: "b", replicas: int64(3)})); err != nil {
 		t.Fatal(err)
 	}
+	stored.Values[".metadata.labels.added"] = "by nobody"
 	want := []string{
+		".metadata.labels.added: want <nil>, got by nobody",
 		".metadata.labels.tier in last-applied: want b, got a",
 		".metadata.labels.tier: want b, got a",
 		".spec.replicas in last-applied: want 3, got <nil>",
-		".spec.replicas: want the managers [{kubectl-client-side-apply false }], got []",
 	}
 	lines := o.Diff(stored)
 	slices.Sort(lines)

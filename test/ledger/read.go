@@ -121,10 +121,12 @@ func isIdentity(path string) bool {
 }
 
 // Diff returns how a stored object differs from the ledger in some fields, a line for each. Without paths, it compares all fields that
-// writes of the ledger have set.
+// either has, in the object, its managedFields or last-applied.
 func (o Object) Diff(s Stored, paths ...string) (lines []string) {
 	if paths == nil {
-		paths = slices.Sorted(maps.Keys(o.known))
+		paths = slices.Concat(keys(o.known), keys(s.Values), keys(s.Managers), keys(s.Base))
+		slices.Sort(paths)
+		paths = slices.DeleteFunc(slices.Compact(paths), isIdentity)
 	}
 	for _, path := range paths {
 		if isKnown, isSet := o.known[path]; isSet && !isKnown {
@@ -144,6 +146,8 @@ func (o Object) Diff(s Stored, paths ...string) (lines []string) {
 	}
 	return lines
 }
+
+func keys[V any](of map[string]V) []string { return slices.Collect(maps.Keys(of)) }
 
 func sorted(entries []Entry) (texts []string) {
 	for _, e := range entries {

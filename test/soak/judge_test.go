@@ -15,7 +15,7 @@ import (
 func noon() time.Time { return time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC) }
 
 // applied returns the event of a server-side apply that has stored a number of replicas, which an entry of managedFields contains.
-func applied(id string, generation, replicas int, at time.Time, annotations map[string]string) event {
+func applied(id string, generation, replicas int, at time.Time, annotations map[string]string, labels ...string) event {
 	manager := `{"manager": "kube-controller-manager", "operation": "Update", "subresource": "scale", "apiVersion": "apps/v1",
 		"fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:replicas": {}}}}`
 	if replicas == 3 {
@@ -25,8 +25,8 @@ func applied(id string, generation, replicas int, at time.Time, annotations map[
 	e.ObjectRef.Namespace, e.ObjectRef.Name, e.ResponseStatus.Code = "shop", "web", http.StatusOK
 	e.RequestReceivedTimestamp, e.StageTimestamp = metav1.NewMicroTime(at), metav1.NewMicroTime(at.Add(time.Millisecond))
 	text := fmt.Sprintf(`{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop", "uid": "u",
-		"resourceVersion": "%d", "generation": %[1]d, "annotations": {%q: %q}, "managedFields": [%s]}, "spec": {"replicas": %d,
-		"revisionHistoryLimit": 7}}`, generation, idAnnotation, id, manager, replicas)
+		"resourceVersion": "%d", "generation": %[1]d, "annotations": {%q: %q}, "labels": {%s}, "managedFields": [%s]}, "spec": {"replicas": %d,
+		"revisionHistoryLimit": 7}}`, generation, idAnnotation, id, strings.Join(labels, ", "), manager, replicas)
 	if err := json.Unmarshal([]byte(text), &e.ResponseObject); err != nil {
 		panic(err) // the text above
 	}
@@ -40,6 +40,7 @@ func TestTheBooksJudgeAnApply(t *testing.T) {
 		replicas, generation int
 		annotations          map[string]string
 		warnings             []string
+		labels               []string
 		during               consequences
 		guarded              bool
 		refused              string
@@ -52,6 +53,8 @@ func TestTheBooksJudgeAnApply(t *testing.T) {
 		"lost in spite of the guard":                      {replicas: 3, annotations: failedOpen, during: undecidedWrites, guarded: true, want: "in spite of the guard", lost: 1},
 		"kept by the guard":                               {replicas: 8, annotations: failedOpen, during: undecidedWrites, guarded: true},
 		"skipped by the webhook, which no fault explains": {replicas: 8, warnings: []string{"handoff: skipped, internal error"}, want: "which this fault does not allow"},
+		"skipped by a panic, which no fault explains":     {replicas: 8, warnings: []string{"handoff: skipped, internal error"}, during: undecidedWrites, want: "which this fault does not allow"},
+		"a label that nobody has set":                     {replicas: 8, labels: []string{`"x": "y"`}, want: ".metadata.labels.x: want <nil>, got y"},
 		"not answered in time on a busy machine":          {replicas: 8, annotations: failedOpen},
 		"a write between them is missing":                 {replicas: 3, generation: 4, want: "no line in the audit log"},
 		"refused by the webhook":                          {refused: `admission webhook "webhook.ownership-handoff.io" denied the request`, want: "refused in handoff's name"},
@@ -69,7 +72,7 @@ func TestTheBooksJudgeAnApply(t *testing.T) {
 			b.record(applied("1", 1, 8, noon().Add(-time.Minute), nil))
 			b.expect(intent{workload: w, id: "2", replicas: 3})
 			b.warned("2", test.warnings)
-			e := applied("2", max(2, test.generation), test.replicas, noon().Add(time.Minute), test.annotations)
+			e := applied("2", max(2, test.generation), test.replicas, noon().Add(time.Minute), test.annotations, test.labels...)
 			if test.refused != "" {
 				e.ResponseStatus.Code, e.ResponseStatus.Message = http.StatusInternalServerError, test.refused
 			}

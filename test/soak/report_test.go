@@ -137,8 +137,16 @@ func (r *report) close() {
 	if t := r.byFault["calm"]; t != nil {
 		r.Calm = *t
 	}
+	for name, t := range r.byFault {
+		if t.Unanswered > 3+t.Applies/20 {
+			r.Violations = append(r.Violations, fmt.Sprintf("%d of %d applies were not answered during %s, which does not explain it", t.Unanswered, t.Applies, name))
+		}
+	}
 	if r.Unanswered > r.Applies/50 {
 		r.Violations = append(r.Violations, fmt.Sprintf("%d of %d applies were not answered, without a fault", r.Unanswered, r.Applies))
+	}
+	if most := 1 + len(r.recovery)/10; r.Hindered > most {
+		r.Violations = append(r.Violations, fmt.Sprintf("%d faults were hindered by another, more than %d", r.Hindered, most))
 	}
 	r.Times = map[string]string{}
 	for phase, answers := range r.answers {
@@ -188,6 +196,7 @@ func (r *report) print(w io.Writer) {
 	fmt.Fprintf(w, "\n%s, %s\n\n", r.Machine, r.Duration)
 	fmt.Fprintf(w, "%d writes, %d of them applies, %d kept, %d lost (%d behind the guard), %d refused in handoff's name, %d undecided (%d without a fault)\n",
 		r.Writes, r.Applies, r.Kept, r.Lost, r.LostBehindGuard, r.Refused, r.Undecided, r.Unanswered)
+	fmt.Fprintf(w, "%d applies compared in all fields, %d objects at the end, %d undecided applies that the guard had to keep\n", r.Compared, r.AtTheEnd, r.BehindGuard)
 	fmt.Fprintf(w, "%d writes without a line in the audit log; %d requests that no API server answered; %d faults hindered by another\n",
 		r.Unseen, r.Unavailable, r.Hindered)
 	for _, phase := range slices.Sorted(maps.Keys(r.Times)) {

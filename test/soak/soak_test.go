@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 var (
@@ -104,6 +106,11 @@ func (s *stage) play(act func(context.Context, *report)) *report {
 	all.Wait()
 	judged()
 	books.Wait()
+	stored := &unstructured.UnstructuredList{}
+	stored.SetAPIVersion("apps/v1")
+	stored.SetKind("DeploymentList")
+	s.must(s.traffic.api.List(s.Context(), stored))
+	b.finish(stored.Items)
 	r.close()
 	return r
 }
