@@ -170,14 +170,15 @@ func (k *keeper) pathIn(e ownership.Entry, part *fieldtree.Node) fieldpath.Path 
 	return part.Path()
 }
 
-// pathsOf returns the paths of parts in the API version of an entry. The parts are sorted by their place in the tree: a Set keeps its
-// members sorted, so that filling it in another order takes quadratic time.
+// pathsOf returns the paths of parts in the API version of an entry. They are sorted: a Set keeps its members sorted, so that filling it in
+// another order takes quadratic time.
 func (k *keeper) pathsOf(parts []managedPart, e ownership.Entry) *fieldpath.Set {
-	set := fieldpath.NewSet()
-	for _, p := range parts {
-		set.Insert(k.pathIn(e, p.node))
+	paths := make([]fieldpath.Path, len(parts))
+	for i, p := range parts {
+		paths[i] = k.pathIn(e, p.node)
 	}
-	return set
+	slices.SortFunc(paths, fieldpath.Path.Compare)
+	return fieldpath.NewSet(paths...)
 }
 
 // restoreOtherNames returns an entry that was recorded in another API version with the fields that the live object does not have at

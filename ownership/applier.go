@@ -20,14 +20,14 @@ import (
 //     the former declares and more than the scale field and fields of rules, and that is not listed as imperative: kubectl edit can
 //     also change the annotation
 //
-// Entries of autoscalers and controllers never do.
+// Entries of autoscalers and controllers never do, nor those that stand for managers that are not recorded.
 func (m Managers) IsApplier(e Entry) bool {
 	return once(m.known().applier, e.Fields, func() bool { return m.readApplier(e) })
 }
 
 func (m Managers) readApplier(e Entry) bool {
 	switch {
-	case m.isController(e.Manager):
+	case m.isController(e.Manager), e.IsAnonymous():
 		return false
 	case matches(m.Appliers, e.Manager):
 		return true

@@ -136,6 +136,9 @@ func (s *Search) ruledOwner(n *fieldtree.Node, c ContestedField, rules []*Rule) 
 	}
 	f := managedField{path: c.Path, without: c.Declared.ownerWithoutEntry(), rules: rules}
 	for _, at := range s.managers[n.ID] {
+		if !s.write.Meter.Spend(stepsPerName) {
+			break
+		}
 		f.entries = append(f.entries, s.write.LiveEntries[at])
 	}
 	f.isApplied, f.isUnapplied = s.applied.status(c.Path, c.Live, isBase)

@@ -57,6 +57,14 @@ func TestSender(t *testing.T) {
 			"kubectl", []string{update("kubectl", early, ownsImage)},
 			[]string{update("kubectl", early, ownsImage)}, sender{ownership.ImperativeWriter, "kubectl", "Update", false},
 		},
+		"no field manager, and a write by which the oldest entries were joined": {
+			"", []string{update("a", early, ownsImage), update("b", early, ownsImage), update("helm", early, ownsBoth)},
+			[]string{update("ancient-changes", early, ownsImage), update("helm", late, ownsBoth)}, sender{ownership.Applier, "helm", "Update", false},
+		},
+		"entries that were joined are no applier's, even with its annotation": {
+			"ancient-changes", nil, []string{update("ancient-changes", early, `{"f:metadata":{"f:annotations":{"f:`+ownership.LastAppliedAnnotation+`":{}}}}`)},
+			sender{ownership.OtherWriter, "ancient-changes", "Update", false},
+		},
 		"of both operations, the apply moved": {
 			"kubectl", []string{apply("kubectl", early, ownsImage), update("kubectl", early, ownsReplicas)},
 			[]string{apply("kubectl", late, ownsImage), update("kubectl", early, ownsReplicas)},

@@ -41,7 +41,7 @@ func (w Write) ReadManifests() (found Manifests) {
 		manifest, err = nil, fmt.Errorf("%w: it is that of another object", ErrLastApplied)
 	}
 	own := isNew || w.Sender.Entry.Contains(LastAppliedPath())
-	isOthers := func(e Entry) bool { return w.Managers.IsApplier(e) && !e.Same(w.Sender.Entry) }
+	isOthers := func(e Entry) bool { return (w.Managers.IsApplier(e) || e.IsAnonymous()) && !e.Same(w.Sender.Entry) }
 	isHelms := func(e Entry) bool { return e.Manager == w.Sender.Entry.Manager && e.Contains(HelmReleasePath()) }
 	switch {
 	case manifest == nil && err == nil:
@@ -129,7 +129,7 @@ func setsIf(sets bool) Declaration {
 // recorded in two cases: the manifests of the sender of this write, and the last-applied annotation of the manager that wrote
 // it. All other managers count as having declared the field.
 func (w Write) Defaulted(path fieldpath.Path) bool {
-	if w.Declared(path) != (Declared{}) {
+	if w.Declared(path) != (Declared{}) || !w.Meter.Spend(stepsPerName*len(w.LiveEntries)) {
 		return false
 	}
 	applied, _ := w.Live.LastAppliedManifest()

@@ -1,6 +1,7 @@
 package ownership
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/ownership-handoff/handoff/internal/managedfields"
@@ -57,7 +58,7 @@ func senderEntry(fieldManager string, live, incoming []Entry) Entry {
 	var own []Entry
 	before := managedfields.ByID(live)
 	for _, e := range incoming {
-		if e.Subresource != "" || fieldManager != "" && e.Manager != fieldManager {
+		if e.Subresource != "" || cmp.Or(fieldManager, e.Manager) != e.Manager || fieldManager == "" && e.IsAnonymous() {
 			continue
 		}
 		if e.IsUpdated(before) {

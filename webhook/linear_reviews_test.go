@@ -108,7 +108,7 @@ func numbered(format string) func(int) string {
 func dimensions() map[string]dimension {
 	all := map[string]dimension{}
 	for _, some := range []map[string]dimension{
-		deepDimensions(), keyDimensions(), entryDimensions(), patternDimensions(), ruleDimensions(), atomicDimensions(), listDimensions(), valueDimensions(),
+		deepDimensions(), keyDimensions(), entryDimensions(), patternDimensions(), ruleDimensions(), atomicDimensions(), listDimensions(), valueDimensions(), productDimensions(),
 	} {
 		maps.Copy(all, some)
 	}
@@ -302,6 +302,49 @@ func atomic(list, paths string) string {
 	}.body()
 }
 
+// productDimensions grow in two ways at the same time, of which each alone costs nothing.
+func productDimensions() map[string]dimension {
+	volumes := func(n int, more string) string {
+		return `"spec":{"template":{"spec":{"volumes":[` + joined(n, func(i int) string { return fmt.Sprintf(`{"name":"v%d","emptyDir":{}%s}`, i, more) }) + `]}}}`
+	}
+	return map[string]dimension{
+		"fields of an element with a long key": {from: 250, to: 2000, body: func(n int) string {
+			key, fields := strings.Repeat("x", 100*n), joined(n, numbered(`"f%04d":"V"`))
+			g := drops(`"spec":{"items":[{"name":"`+key+`",`+fields+`}]}`, `"spec":{"items":[{"name":"`+key+`"}]}`,
+				`{"f:spec":{"f:items":{`+encode(`k:{"name":"`+key+`"}`)+`:{`+joined(n, numbered(`"f:f%04d":{}`))+`}}}}`)
+			g.base, g.manifest = `"spec":{}`, `"spec":{}`
+			return g.body()
+		}},
+		"names that paths give an element with a long key": {from: 250, to: 2000, keeps: true, body: func(n int) string {
+			return atomic(`[{"a":"`+strings.Repeat("x", 100*n)+`","w":"V"}]`, joined(n, numbered(`.data.list[a=*,b%05d=*].w`)))
+		}},
+		"keys of elements, and names that paths give them": {from: 60, to: 960, body: func(n int) string {
+			g := drops(`"a":"V"`, `"a":"1"`, `{"f:a":{`+joined(4*n, func(i int) string { return encode(fmt.Sprintf(`k:{"a":%d}`, i)) + ":{}" })+`}}`)
+			g.annotations = map[string]string{ownership.ControllerFieldsAnnotation: joined(n, numbered(`.a[x%d=*].b`))}
+			return g.body()
+		}},
+		"elements of an atomic list, and entries that manage it": {from: 125, to: 2000, body: func(n int) string {
+			list := "[" + joined(n, func(i int) string { return fmt.Sprintf(`{"a":%d,"w":"V"}`, i) }) + "]"
+			g := grown{was: `"data":{"list":` + list + `}`, is: `"data":{"list":` + strings.ReplaceAll(list, `"V"`, `"1"`) + `}`}
+			g.annotations, g.after = map[string]string{ownership.ControllerFieldsAnnotation: ".data.list[a=*].w"}, []string{entry(csa, "Update", late, `{"f:data":{"f:list":{}}}`, "")}
+			for i := range n {
+				g.before = append(g.before, entry(fmt.Sprintf("op-%05d", i), "Apply", early, `{"f:data":{"f:list":{}}}`, ""))
+			}
+			return g.body()
+		}},
+		"volumes with stale defaults, and entries": {from: 125, to: 2000, keeps: true, body: func(n int) string {
+			g := grown{serverSide: true, was: volumes(n, ""), is: volumes(n, `,"hostPath":{"path":"/"}`)}
+			for i := range n {
+				g.before = append(g.before, entry(fmt.Sprintf("m%d", i), "Apply", early, `{"f:metadata":{"f:labels":{"f:a":{}}}}`, ""))
+			}
+			g.after = append(slices.Clip(g.before), entry("flux", "Apply", late, `{"f:spec":{"f:template":{"f:spec":{"f:volumes":{`+joined(n, func(i int) string {
+				return encode(fmt.Sprintf(`k:{"name":"v%d"}`, i)) + `:{".":{},"f:name":{},"f:hostPath":{"f:path":{}}}`
+			})+`}}}}}`, ""))
+			return strings.NewReplacer(`"ConfigMap"`, `"Deployment"`, `"group":""`, `"group":"apps"`).Replace(g.body())
+		}},
+	}
+}
+
 func atomicDimensions() map[string]dimension {
 	elements := func(n int, name func(i int) string) string {
 		return "[" + joined(n, func(i int) string { return fmt.Sprintf(`{"to":{"name":%q},"weight":"V"}`, name(i)) }) + "]"
@@ -350,7 +393,7 @@ func listDimensions() map[string]dimension {
 		"env":        list("name", "value", name),
 		"ports":      list("containerPort", "name", strconv.Itoa),
 		"volumes":    list("name", "medium", name),
-		"fields of the key of an element": {from: 250, to: 8000, keeps: true, body: func(n int) string {
+		"fields of the key of an element": {from: 60, to: 960, keeps: true, body: func(n int) string {
 			key := joined(n, numbered(`"k%05d":"1"`))
 			return drops(`"spec":{"items":[{`+key+`,"x":"V"}]}`, `"spec":{"items":[{`+key+`}]}`, `{"f:spec":{"f:items":{`+encode("k:{"+key+"}")+`:{"f:x":{}}}}}`).body()
 		}},

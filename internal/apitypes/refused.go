@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -135,8 +134,8 @@ func (f KeptField) Contradicted() string {
 func (f KeptField) overLimit(other string) string {
 	name := nameAt(f.Path, 1)
 	counterpart := slices.Concat(f.Path[:len(f.Path)-2], fieldpath.MakePathOrDie(other, name))
-	kept, errKept := quantityAt(f.Live, f.Path)
-	set, errSet := quantityAt(f.Incoming, counterpart)
+	kept, errKept := quantity(f.Live.Find(f.Path).Text())
+	set, errSet := quantity(f.Incoming.Find(counterpart).Text())
 	compared := kept.Cmp(set)
 	switch {
 	case errKept != nil || errSet != nil || compared == 0 || f.IsKept(counterpart):
@@ -149,8 +148,4 @@ func (f KeptField) overLimit(other string) string {
 		return "it is less than requests." + name
 	}
 	return ""
-}
-
-func quantityAt(o *jsontree.Node, path fieldpath.Path) (resource.Quantity, error) {
-	return resource.ParseQuantity(strings.Trim(string(o.Find(path).Text()), `"`))
 }

@@ -1,6 +1,7 @@
 package apitypes_test
 
 import (
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -23,6 +24,16 @@ func TestResourcesOfThePodRefuseThoseOfItsContainersOnly(t *testing.T) {
 		f := apitypes.KeptField{Path: c.path, Live: jsontree.Valid([]byte(live)), Incoming: jsontree.Valid([]byte(incoming))}
 		if got := f.RefusedUnit(); got != c.want {
 			t.Errorf("%s: want %q, got %q", sentence, c.want, got)
+		}
+	}
+}
+
+// TestQuantitiesWithHugeExponentsAreNotCompared is about time: parsing the first takes five seconds.
+func TestQuantitiesWithHugeExponentsAreNotCompared(t *testing.T) {
+	for declared, want := range map[string]bool{`"1e-20000000"`: false, `"1e100"`: false, `"` + strings.Repeat("0", 64) + `1"`: false, `"1e0"`: true, `"1000m"`: true, `1.0`: true} {
+		cpu := fieldpath.MakePathOrDie("spec", "containers", fieldpath.KeyByFields("name", "app"), "resources", "limits", "cpu")
+		if got := apitypes.AsDeclared(cpu, []byte(`"1"`), []byte(declared)); got != want {
+			t.Errorf("%s: want %t, got %t", declared, want, got)
 		}
 	}
 }

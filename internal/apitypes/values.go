@@ -5,7 +5,9 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -67,12 +69,27 @@ func haveSameResources(a, b *jsontree.Node) bool {
 
 // sameQuantities reports whether two quantities, or two maps of quantities, are equal.
 func sameQuantities(a, b []byte) bool {
-	var left, right map[string]resource.Quantity
-	if json.Unmarshal(a, &left) == nil && json.Unmarshal(b, &right) == nil {
-		return maps.EqualFunc(left, right, func(l, r resource.Quantity) bool { return l.Cmp(r) == 0 })
+	same := func(a, b json.RawMessage) bool {
+		l, errLeft := quantity(a)
+		r, errRight := quantity(b)
+		return errLeft == nil && errRight == nil && l.Cmp(r) == 0
 	}
-	var l, r resource.Quantity
-	return json.Unmarshal(a, &l) == nil && json.Unmarshal(b, &r) == nil && l.Cmp(r) == 0
+	var left, right map[string]json.RawMessage
+	if json.Unmarshal(a, &left) == nil && json.Unmarshal(b, &right) == nil {
+		return maps.EqualFunc(left, right, same)
+	}
+	return same(a, b)
+}
+
+// farQuantity matches a text that is no quantity of a resource. Parsing 1e-20000000 takes five seconds, and last-applied can have any.
+var farQuantity = regexp.MustCompile(`[eE][+-]?\d{3}|.{64}`)
+
+// quantity parses a quantity in JSON.
+func quantity(text []byte) (resource.Quantity, error) {
+	if farQuantity.Match(text) {
+		return resource.Quantity{}, resource.ErrFormatWrong
+	}
+	return resource.ParseQuantity(strings.Trim(string(text), `"`))
 }
 
 // maxNested is how deep the members of a unit can be nested.

@@ -117,13 +117,16 @@ func (m Matcher[Of]) Step(at []*Tree[Of], key string) (next []*Tree[Of], all, ok
 	return next, false, len(next) > 0
 }
 
+// stepsPerNamed is what it costs to follow a wildcard with names of fields.
+const stepsPerNamed = 8
+
 // Next returns the nodes to which one more element leads, as managedFields encode it, also if a pattern ends there.
 func (m Matcher[Of]) Next(at []*Tree[Of], key string) (next []*Tree[Of]) {
-	if !m.Meter.Spend(len(at)) {
-		return nil
-	}
 	for _, n := range at {
 		next = append(next, n.After(key), n.AfterAny())
+		if !m.Meter.Spend(1 + stepsPerNamed*len(n.Named)) {
+			return nil
+		}
 		for _, named := range n.Named {
 			if strings.HasPrefix(key, "k:") {
 				next = append(next, named.After())

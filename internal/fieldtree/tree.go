@@ -40,6 +40,7 @@ type Node struct {
 
 	isParent bool
 	depth    int32
+	length   int // of the names in the path
 	parent   *Node
 }
 
@@ -49,7 +50,11 @@ func (t *Tree) Nodes() []*Node { return t.nodes }
 // Len returns the number of nodes.
 func (t *Tree) Len() int { return len(t.nodes) }
 
-// Add adds a path and returns its node. It returns nil for a path that is empty, longer than jsontree.MaxDepth or cannot be serialized.
+// maxPath is the maximum length of a path without its last element. Longer ones are not looked up: the paths of n fields with a long parent
+// have n times its length.
+const maxPath = 1 << 10
+
+// Add adds a path and returns its node. It returns nil for a path that is empty, too long or cannot be serialized.
 func (t *Tree) Add(path fieldpath.Path) *Node {
 	n := t.AddUnwanted(path)
 	if n != nil {
@@ -66,7 +71,7 @@ func (t *Tree) AddUnwanted(path fieldpath.Path) *Node {
 	n := &t.root
 	for _, element := range path {
 		key, err := fieldpath.SerializePathElement(element)
-		if err != nil {
+		if err != nil || n.length > maxPath {
 			return nil
 		}
 		n = t.child(n, key, element)
@@ -82,7 +87,7 @@ func (t *Tree) child(n *Node, key string, element fieldpath.PathElement) *Node {
 	if t.children == nil {
 		t.children = map[childKey]*Node{}
 	}
-	c := &Node{ID: len(t.nodes), Element: element, parent: n, depth: n.depth + 1}
+	c := &Node{ID: len(t.nodes), Element: element, parent: n, depth: n.depth + 1, length: n.length + len(key)}
 	t.nodes, t.children[childKey{n, key}], n.isParent = append(t.nodes, c), c, true
 	return c
 }

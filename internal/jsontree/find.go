@@ -93,12 +93,18 @@ func (n *Node) Count(element fieldpath.PathElement) int {
 	return n.inside.element(names, values).count
 }
 
+// maxKey is the maximum length of a value that identifies an element: with many names, long ones would be read many times.
+const maxKey = 1 << 10
+
 // KeyOf returns the path element that identifies an element of a list by the values of fields; ok is false if the element lacks one of
-// them, or it is not a scalar.
+// them, or it is not a scalar, or too long.
 func (n *Node) KeyOf(names []string) (element fieldpath.PathElement, ok bool) {
 	keys := make(value.FieldList, len(names))
 	for i, name := range names {
 		text := n.keyField(name)
+		if len(text) > maxKey {
+			return element, false
+		}
 		if _, ok := scalarIn(text); !ok {
 			return element, false
 		}

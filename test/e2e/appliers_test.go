@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -60,6 +61,20 @@ func (s stage) applies(manifest string, args ...string) (r result) {
 	}
 	*s.last = manifest
 	return result{}
+}
+
+// TestAnUnnamedApplierAfterManyManagers is about a write by which the API server joins the oldest entries to one: it is not the sender's.
+func TestAnUnnamedApplierAfterManyManagers(t *testing.T) {
+	t.Parallel()
+	later := func() step { return did(func(*namespace) { time.Sleep(1100 * time.Millisecond) }) } // entries have times in seconds
+	steps := []step{applies(deployment("3", "app:1")).replicas(3), later()}
+	for i := range 13 {
+		if i == 11 {
+			steps = append(steps, idlesAt(7))
+		}
+		steps = append(steps, patchedBy(fmt.Sprintf("manager-%d", i), fmt.Sprintf(`{"metadata":{"annotations":{"a-%d":"1"}}}`, i)))
+	}
+	scenario{steps: append(steps, later(), applies(deployment("3", "app:2")).replicas(7))}.play(t, applier{by: ansible})
 }
 
 // applyFunc is what a client without kubectl does with a manifest. before is the manifest that it applied last, nil for the first.
