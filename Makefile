@@ -198,7 +198,7 @@ soak: controlplane bin/helm build ## break one part of a cluster after the other
 # RELEASES=yes installs two releases of this commit, upgrades, downgrades and upgrades them again, without anything else of this
 # repository.
 .PHONY: e2e-kind
-e2e-kind: controlplane bin/helm build bin/release-tool bin/certmanager $(KIND) ## test each way to install on a kind cluster: KIND_NODE_IMAGE=IMAGE SUITE=all KEEP=yes RELEASES=yes
+e2e-kind: controlplane bin/helm build bin/release-tool bin/certmanager $(KIND) ## test each way to install on a kind cluster, with docker: KIND_NODE_IMAGE=IMAGE WAYS=chart SUITE=all KEEP=yes RELEASES=yes
 ifdef RELEASES
 	@rm -rf bin/e2e-kind
 	@for version in v0.1.0 v0.2.0; do bin/release-tool build --version=$$version --output=bin/e2e-kind/$$version \
