@@ -84,6 +84,11 @@ func TestTheGuardKeepsReplicas(t *testing.T) {
 		}),
 		scaledBy(hpaController, 7), stores("7", deployment("3", "app:1")), stores("7", deployment("3", "app:1")), stores("7", deployment("", "app:1")),
 	}}
+	capped := []step{applies(deployment("3", "app:1")), scaledBy(hpaController, 7)}
+	for i := range 11 {
+		capped = append(capped, patchedBy("manager-"+strconv.Itoa(i), `{"metadata":{"annotations":{"example.com/`+strconv.Itoa(i)+`":"x"}}}`))
+	}
+	all["of more managers than the API server stores"] = scenario{steps: append(capped, stores("7", deployment("3", "app:2")), stores("7", deployment("4", "app:2")))}
 	playGuard(t, all)
 }
 
