@@ -418,37 +418,29 @@ func replaceFile(name, content string) error {
 // switchGuard installs and removes the guard, and leaves it as it was.
 func switchGuard(ctx context.Context, s *stage) error {
 	on := s.history.guarded(time.Now(), time.Now())
-	for i := 0; ctx.Err() == nil; i++ {
-		limited, cancel := repairing(ctx)
-		err := s.setGuard(limited, i%2 == 0 != on)
-		cancel()
-		if err != nil {
-			return err
-		}
+	var err error
+	for i := 0; ctx.Err() == nil && err == nil; i++ {
+		err = s.setGuard(ctx, i%2 == 0 != on)
 		wait(ctx, time.Second)
 	}
-	limited, cancel := repairing(ctx)
-	defer cancel()
-	return s.setGuard(limited, on)
+	return errors.Join(err, s.setGuard(ctx, on))
 }
 
-// setGuard installs or removes the guard.
+// setGuard installs or removes the guard, even if the context has ended.
 func (s *stage) setGuard(ctx context.Context, on bool) error {
 	verb, began := []string{"apply"}, time.Now()
 	if !on {
 		s.history.setGuard(false, began)
 		verb = []string{"delete", "--ignore-not-found", "--wait=false"}
 	}
-	folder := filepath.Join("..", "..", objects.GuardFolder(s.plane.PoliciesVersion()))
-	output, err := s.command(ctx, "", s.plane.Kubectl, append(verb, "-k", folder)...)
-	if err != nil && reasonOf(output) == "" {
-		return fmt.Errorf("%w: %s", err, output)
+	err := s.insist(ctx, "", append(verb, "-k", filepath.Join("..", "..", objects.GuardFolder(s.plane.PoliciesVersion())))...)
+	if err == nil {
+		if on {
+			time.Sleep(2 * time.Second) // both API servers notice
+		}
+		s.history.setGuard(on, began)
 	}
-	if on && err == nil {
-		wait(ctx, 2*time.Second) // both API servers notice
-		s.history.setGuard(true, began)
-	}
-	return nil
+	return err
 }
 
 // killControllers kills one of the controller managers.

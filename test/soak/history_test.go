@@ -47,6 +47,7 @@ type span struct {
 	faults     faults // nil for the guard
 	installing time.Time
 	from, to   time.Time
+	removed    time.Time // the guard, at or after to
 }
 
 func (s span) overlaps(from, to time.Time) bool {
@@ -89,14 +90,18 @@ func (h *history) mayHave(c consequences, from, to time.Time) bool {
 	return slices.ContainsFunc(h.played, func(s span) bool { return s.overlaps(from, to) && s.faults.may(c) })
 }
 
-// setGuard records that the guard is in force, since it was installed, or is no longer.
+// setGuard records that the guard is in force, since it was installed, or is no longer: before its removal, and again after it.
 func (h *history) setGuard(on bool, installing time.Time) {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	if on {
 		h.guard = append(h.guard, span{installing: installing, from: time.Now()})
-	} else if n := len(h.guard); n > 0 && h.guard[n-1].to.IsZero() {
-		h.guard[n-1].to = time.Now()
+	} else if n := len(h.guard); n > 0 {
+		last := &h.guard[n-1]
+		last.removed = time.Now()
+		if last.to.IsZero() {
+			last.to = last.removed
+		}
 	}
 }
 
@@ -114,6 +119,6 @@ func (h *history) guardIsNew(at time.Time) bool {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	return slices.ContainsFunc(h.guard, func(s span) bool {
-		return s.installing.Before(at) && at.Before(s.from.Add(6*time.Second)) || !s.to.IsZero() && at.After(s.to) && at.Before(s.to.Add(6*time.Second))
+		return s.installing.Before(at) && at.Before(s.from.Add(6*time.Second)) || !s.to.IsZero() && at.After(s.to) && at.Before(s.removed.Add(6*time.Second))
 	})
 }

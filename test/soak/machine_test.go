@@ -263,6 +263,19 @@ func (m *machine) command(ctx context.Context, stdin, program string, args ...st
 	return r.Stdout + r.Stderr, r.Err
 }
 
+// insist runs a kubectl command until it succeeds: another fault can have killed the API servers.
+func (m *machine) insist(ctx context.Context, stdin string, args ...string) error {
+	ctx, cancel := repairing(ctx)
+	defer cancel()
+	for {
+		_, err := m.command(ctx, stdin, m.plane.Kubectl, args...)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		wait(ctx, 500*time.Millisecond)
+	}
+}
+
 // await waits for a condition.
 func (m *machine) await(what string, done func() bool) {
 	m.Helper()
@@ -328,17 +341,5 @@ func (m *machine) trust(ctx context.Context, ca []byte) error {
 		patch = append(patch, fmt.Sprintf(`{"op": "replace", "path": "/webhooks/%d/clientConfig/caBundle", "value": %q}`,
 			i, base64.StdEncoding.EncodeToString(ca)))
 	}
-	ctx, cancel := repairing(ctx)
-	defer cancel()
-	for { // another fault can have killed the API servers
-		output, err := m.command(ctx, "", m.plane.Kubectl, "patch", "mutatingwebhookconfiguration", "handoff",
-			"--type=json", "-p", "["+strings.Join(patch, ",")+"]")
-		switch {
-		case err == nil:
-			return nil
-		case ctx.Err() != nil:
-			return fmt.Errorf("setting the caBundle: %w: %s", err, output)
-		}
-		wait(ctx, 500*time.Millisecond)
-	}
+	return m.insist(ctx, "", "patch", "mutatingwebhookconfiguration", "handoff", "--type=json", "-p", "["+strings.Join(patch, ",")+"]")
 }
