@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -345,11 +347,17 @@ func deleteNamespace(ctx context.Context, s *stage) error {
 		}
 		in := intent{workload: &workload{namespace: name, name: "web"}, id: "0", replicas: 1 + i%2}
 		_, err := s.traffic.clients.apply(ctx, in.manifest(), []string{clientSide, serverSide}[i%2], false)
-		if err != nil && (strings.Contains(err.Error(), "webhook") || strings.Contains(err.Error(), "ownership-handoff")) {
-			s.traffic.books.Load().note("%s: refused in handoff's name: %v", name, err)
+		if isRefusal(err) {
+			s.traffic.books.Load().note("%s: refused: %v", name, err)
 		}
 	}
 	return nil
+}
+
+// isRefusal reports whether an API server refused a write, but not because the namespace or the kind comes or goes.
+func isRefusal(err error) bool {
+	return err != nil && reasonOf(err.Error()) == "" && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) &&
+		!apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
 // churnAutoscalers creates or deletes the HPA of a workload.
