@@ -360,15 +360,15 @@ func isRefusal(err error) bool {
 		!apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// churnAutoscalers creates or deletes the HPA of a workload.
+// churnAutoscalers deletes the HPA of a workload, or creates it if there is none.
 func churnAutoscalers(ctx context.Context, s *stage) error {
 	w := s.traffic.any()
-	if w.owner != churned {
-		return nil
+	for w.owner != churned {
+		w = s.traffic.any()
 	}
-	err := s.traffic.createAutoscaler(ctx, w)
-	if rand.IntN(2) == 0 {
-		err = client.IgnoreNotFound(s.traffic.api.Delete(ctx, w.autoscaler()))
+	err := s.traffic.api.Delete(ctx, w.autoscaler())
+	if apierrors.IsNotFound(err) {
+		err = s.traffic.createAutoscaler(ctx, w)
 	}
 	if err != nil && reasonOf(err.Error()) != "" {
 		return nil
