@@ -20,7 +20,7 @@ type HTTP struct {
 	URL string
 
 	mutex  sync.Mutex
-	watch  string // the failure of watches: "" for none, "cut", "silent" or "bookmarks"
+	watch  string // the failure of watches: "" for none, "cut", "silent" or "bookmarks"; "all" if every request fails
 	status int    // the status of every response; 0 for the API server's
 	broken chan struct{}
 }
@@ -67,6 +67,9 @@ func (p *HTTP) SilenceWatches() { p.set("silent", 0) }
 // everything else.
 func (p *HTTP) WithholdBookmarks() { p.set("bookmarks", 0) }
 
+// CutAll closes the connections of all watches and of every request without a response.
+func (p *HTTP) CutAll() { p.set("all", 0) }
+
 // Refuse closes all watches and responds to every request with a status.
 func (p *HTTP) Refuse(status int) { p.set("cut", status) }
 
@@ -93,6 +96,8 @@ func (p *HTTP) serve(reverse http.Handler, w http.ResponseWriter, r *http.Reques
 	switch {
 	case status != 0:
 		http.Error(w, http.StatusText(status), status)
+	case watch == "all":
+		panic(http.ErrAbortHandler)
 	case !watches:
 		reverse.ServeHTTP(w, r)
 	case watch == "cut":

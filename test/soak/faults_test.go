@@ -148,7 +148,7 @@ func catalog() faults {
 		{"a webhook pod out of memory", undecidedWrites, during(exhaustMemory, pods(one, start))},
 		{"all webhook pods slow", 0, again(100*time.Millisecond, slow)},
 		{"webhook pods replaced in a loop", 0, again(0, replacePods)},
-		{"a webhook pod's API server unreachable", 0, during(pods(one, ways(func(p *pod) { p.api.Refuse(http.StatusServiceUnavailable) })), pods(one, pass))},
+		{"a webhook pod's API server unreachable", 0, during(pods(one, ways(func(p *pod) { p.api.CutAll() })), pods(one, pass))},
 		{"all webhook pods' watches cut", undecidedWrites, during(pods(all, ways(func(p *pod) { p.api.CutWatches() })), pods(all, pass))},
 		{"all webhook pods' watches silent", undecidedWrites, during(pods(all, ways(func(p *pod) { p.api.SilenceWatches() })), pods(all, pass))},
 		{"all webhook pods' watches without bookmarks", 0, during(pods(all, ways(func(p *pod) { p.api.WithholdBookmarks() })), pods(all, pass))},
