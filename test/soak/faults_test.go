@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -170,7 +171,7 @@ func catalog() faults {
 		{"a slow disk of the leader of etcd", noAPI, slowDisk(true)},
 		{"an API server suspended", noAPI | undecidedWrites, during(suspendServer(syscall.SIGSTOP), suspendServer(syscall.SIGCONT))},
 		{"etcd compacted", 0, again(2*time.Second, compact)},
-		{"flood of large and hostile writes outside", 0, again(0, flood)},
+		{"flood of large and hostile writes outside", 0, flood},
 		{"CRDs come, go and move their scale path", 0, again(0, moveScalePath)},
 		{"namespaces deleted in mid-apply", 0, again(0, deleteNamespace)},
 		{"HPAs made and deleted in a loop", 0, again(200*time.Millisecond, churnAutoscalers)},
@@ -288,8 +289,17 @@ func newObject(apiVersion, kind, namespace, name string, content map[string]any)
 	return o
 }
 
-// flood writes large ConfigMaps, and Deployments with a hostile last-applied annotation.
+// flood lets four clients write at the same time.
 func flood(ctx context.Context, s *stage) error {
+	var clients errgroup.Group
+	for range 4 {
+		clients.Go(func() error { return again(0, writeHostile)(ctx, s) })
+	}
+	return clients.Wait()
+}
+
+// writeHostile writes a large ConfigMap, and a Deployment with a hostile last-applied annotation.
+func writeHostile(ctx context.Context, s *stage) error {
 	name := fmt.Sprintf("flood-%d", rand.IntN(5))
 	large := newObject("v1", "ConfigMap", outside, name, map[string]any{"data": map[string]any{"x": strings.Repeat(strconv.Itoa(rand.IntN(10)), 900_000)}})
 	in := intent{workload: &workload{namespace: outside, name: name}, id: "0", replicas: 1}
