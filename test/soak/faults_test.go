@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/test/bench/procs"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
@@ -177,7 +178,7 @@ func catalog() faults {
 		{"HPAs made and deleted in a loop", 0, again(200*time.Millisecond, churnAutoscalers)},
 		{"configuration reloaded in a loop, with packs", 0, during(again(300*time.Millisecond, reload), loadPacks)},
 		{"guard switched in a loop", unknownGuard, switchGuard},
-		{"controller managers killed", 0, again(5*time.Second, killControllers)},
+		{"controller managers killed", 0, again(2*time.Second, killControllers)},
 	}
 	if *otherAPIServerFlag != "" {
 		found = append(found, &fault{"an API server upgraded and downgraded", noAPI | undecidedWrites, during(runAPIServer(*otherAPIServerFlag), runAPIServer(""))})
@@ -461,11 +462,12 @@ func (s *stage) setGuard(ctx context.Context, on bool) error {
 	return err
 }
 
-// killControllers kills one of the controller managers.
+// killControllers kills the older controller manager. One of the first two that it kills is the leader.
 func killControllers(_ context.Context, s *stage) error {
 	found, err := s.find("kube-controller-manager")
 	if err != nil {
 		return nil //nolint:nilerr // they are being restarted
 	}
-	return syscall.Kill(found[rand.IntN(len(found))].PID, syscall.SIGKILL)
+	oldest := slices.MinFunc(found, func(a, b procs.Process) int { return a.PID - b.PID })
+	return syscall.Kill(oldest.PID, syscall.SIGKILL)
 }
