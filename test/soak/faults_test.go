@@ -148,6 +148,7 @@ func catalog() faults {
 		{"all webhook pods killed", undecidedWrites, during(pods(all, signals(syscall.SIGKILL)), pods(all, start))},
 		{"a webhook pod suspended", undecidedWrites, during(pods(one, signals(syscall.SIGSTOP)), pods(one, signals(syscall.SIGCONT)))},
 		{"a webhook pod out of memory", undecidedWrites, during(exhaustMemory, pods(one, start))},
+		{"all webhook pods suspended", undecidedWrites, during(pods(all, signals(syscall.SIGSTOP)), pods(all, signals(syscall.SIGCONT)))},
 		{"all webhook pods slow", 0, again(100*time.Millisecond, slow)},
 		{"webhook pods replaced in a loop", 0, again(0, replacePods)},
 		{"a webhook pod's API server unreachable", 0, during(pods(one, ways(func(p *pod) { p.api.CutAll() })), pods(one, pass))},
