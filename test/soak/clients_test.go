@@ -110,6 +110,28 @@ func (c *clients) applyClientSide(ctx context.Context, manifest *unstructured.Un
 	return c.api.Patch(ctx, live, client.RawPatch(format, patch), client.FieldOwner("kubectl-client-side-apply"))
 }
 
+// applyOverScale applies a Gadget with 3 replicas, scales it as an autoscaler does, applies the manifest again, and returns the number
+// that is stored and the warnings.
+func (c *clients) applyOverScale(ctx context.Context, path, way string, scale int64) (stored int64, warnings []string, err error) {
+	manifest := func() *unstructured.Unstructured {
+		return newObject("soak.example.com/v1", "Gadget", "soak-00", path+"-"+way, map[string]any{"spec": map[string]any{path: int64(3), "color": "red"}})
+	}
+	patch := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, scale))
+	_, err = c.apply(ctx, manifest().Object, way, false)
+	if err == nil {
+		err = c.api.SubResource("scale").Patch(ctx, manifest(), patch, client.FieldOwner(scalerManager))
+	}
+	if err == nil {
+		warnings, err = c.apply(ctx, manifest().Object, way, false)
+	}
+	live := manifest()
+	if err == nil {
+		err = c.api.Get(ctx, client.ObjectKeyFromObject(live), live)
+	}
+	stored, _, _ = unstructured.NestedInt64(live.Object, "spec", path)
+	return stored, warnings, err
+}
+
 func annotate(o *unstructured.Unstructured, key, value string) {
 	_ = unstructured.SetNestedField(o.Object, value, "metadata", "annotations", key) // metadata is a map
 }

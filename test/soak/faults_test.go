@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -280,7 +281,11 @@ func ask(ctx context.Context, method, url, body string) ([]byte, http.Header, er
 	return text, response.Header, err
 }
 
-const outside = "outside" // a namespace that has not opted in
+const (
+	outside = "outside" // a namespace that has not opted in
+	// gadgetPatience is how long a pod may not know a CRD, as one whose API server was unreachable.
+	gadgetPatience = 30 * time.Second
+)
 
 func newObject(apiVersion, kind, namespace, name string, content map[string]any) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: content}
@@ -317,7 +322,7 @@ func writeHostile(ctx context.Context, s *stage) error {
 	return nil
 }
 
-// moveScalePath creates a CRD, applies an object of it, moves its scale field, and deletes it.
+// moveScalePath creates a CRD, moves its scale field, and deletes it. handoff must keep what an autoscaler sets in it.
 func moveScalePath(ctx context.Context, s *stage) error {
 	const versions = `
   - name: v1
@@ -328,19 +333,35 @@ func moveScalePath(ctx context.Context, s *stage) error {
 `
 	for _, path := range []string{"replicas", "size"} {
 		crd := objects.CRD("soak.example.com", "Gadget", fmt.Sprintf(versions, path))
-		if output, err := s.command(ctx, crd, s.plane.Kubectl, "apply", "-f", "-"); err != nil && reasonOf(output) == "" {
-			return fmt.Errorf("%w: %s", err, output)
+		if err := s.insist(ctx, crd, "apply", "-f", "-"); err != nil {
+			return err
 		}
-		wait(ctx, 500*time.Millisecond)
-		gadget := newObject("soak.example.com/v1", "Gadget", "soak-00", "g", map[string]any{"spec": map[string]any{path: int64(rand.IntN(9))}})
-		//nolint:staticcheck // the object is unstructured
-		_ = s.traffic.api.Patch(ctx, gadget, client.Apply, client.FieldOwner("kubectl"), client.ForceOwnership)
+		if err := s.keepGadget(ctx, path, []string{clientSide, serverSide}[rand.IntN(2)]); err != nil {
+			return err
+		}
 	}
-	output, err := s.command(ctx, "", s.plane.Kubectl, "delete", "crd", "gadgets.soak.example.com", "--wait=false", "--ignore-not-found")
-	if err != nil && reasonOf(output) == "" {
-		return fmt.Errorf("%w: %s", err, output)
+	return s.insist(ctx, "", "delete", "crd", "gadgets.soak.example.com", "--ignore-not-found")
+}
+
+// keepGadget applies a Gadget between scalings until handoff, which must first see the CRD, keeps the replicas.
+func (s *stage) keepGadget(ctx context.Context, path, way string) error {
+	for deadline := time.Now().Add(gadgetPatience); ; wait(ctx, 100*time.Millisecond) {
+		began, want := time.Now(), int64(4+rand.IntN(5))
+		got, warnings, err := s.traffic.applyOverScale(ctx, path, way, want)
+		switch {
+		case isRefusal(err):
+			s.traffic.books.Load().note("a Gadget was refused: %v", err)
+			return nil
+		case err == nil && got == want:
+			return nil
+		case time.Now().Before(deadline):
+		case err == nil && skippedIn(warnings) == "" && !s.history.mayHave(undecidedWrites, began, time.Now()):
+			s.traffic.books.Load().note("a %s apply set .spec.%s of a Gadget to %d, want %d, and nobody said that it is undecided", way, path, got, want)
+			return nil
+		default:
+			return err
+		}
 	}
-	return nil
 }
 
 // deleteNamespace creates a namespace, and deletes it while manifests are applied in it.
@@ -368,8 +389,8 @@ func deleteNamespace(ctx context.Context, s *stage) error {
 
 // isRefusal reports whether an API server refused a write, but not because the namespace or the kind comes or goes.
 func isRefusal(err error) bool {
-	return err != nil && reasonOf(err.Error()) == "" && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) &&
-		!apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+	return err != nil && reasonOf(err.Error()) == "" && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) && !apierrors.IsMethodNotSupported(err) &&
+		!meta.IsNoMatchError(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
 // churnAutoscalers deletes the HPA of a workload, or creates it if there is none.
