@@ -121,10 +121,10 @@ func isIdentity(path string) bool {
 }
 
 // Diff returns how a stored object differs from the ledger in some fields, a line for each. Without paths, it compares all fields that
-// either has, in the object, its managedFields or last-applied.
+// either has, in the object or in last-applied.
 func (o Object) Diff(s Stored, paths ...string) (lines []string) {
 	if paths == nil {
-		paths = slices.Concat(keys(o.known), keys(s.Values), keys(s.Managers), keys(s.Base))
+		paths = slices.Concat(keys(o.known), keys(s.Values), keys(s.Base))
 		slices.Sort(paths)
 		paths = slices.DeleteFunc(slices.Compact(paths), isIdentity)
 	}
