@@ -24,15 +24,13 @@ func (h *Handler) modeOf(w ownership.Write) (m optin.Mode, notes []string) {
 // declaredMode returns the mode in the label of the incoming object, or else in the annotation of its namespace. An unknown value
 // counts as warn, with a note. The API server also sends writes that remove the label: they are in the mode of the namespace.
 func (h *Handler) declaredMode(w ownership.Write) (m optin.Mode, notes []string) {
-	text, ok := w.Incoming.ModeLabel()
-	if ok && text == protocol.ProbeMode && w.DryRun {
-		mode, _ := optin.ModeOf(h.Cluster.NamespaceMode(w.Namespace))
+	label, labeled := w.Incoming.ModeLabel()
+	annotation, annotated := h.Cluster.NamespaceMode(w.Namespace)
+	if labeled && label == protocol.ProbeMode && w.DryRun {
+		mode, _ := optin.ModeOf(annotation, annotated)
 		return optin.Warn, []string{warningOf(protocol.Answered, h.Settings().Version+", mode "+string(mode), "")}
 	}
-	if !ok {
-		text, ok = h.Cluster.NamespaceMode(w.Namespace)
-	}
-	m, known := optin.ModeOf(text, ok)
+	text, m, known := optin.Of(label, labeled, annotation, annotated)
 	isVisible := func(c rune) bool { return !unicode.IsSpace(c) && !unicode.IsControl(c) }
 	switch {
 	case known:

@@ -27,6 +27,15 @@ func ModeOf(text string, present bool) (mode Mode, known bool) {
 	}
 }
 
+// Of returns the mode of an object: by its Label if it has one, else by the Annotation of its namespace. text is the value that decides.
+func Of(label string, labeled bool, annotation string, annotated bool) (text string, mode Mode, known bool) {
+	if labeled {
+		annotation = label
+	}
+	mode, known = ModeOf(annotation, labeled || annotated)
+	return annotation, mode, known
+}
+
 // Label is the label by which API servers select the namespaces and objects that have opted in. People write it on objects
 // to override the mode of the namespace. On namespaces they write Annotation, and the label follows it (NamespaceLabel).
 const Label = Annotation

@@ -105,12 +105,9 @@ func (in *Installation) Mode(ctx context.Context, o Object) Answer {
 		namespace, unread = in.Namespace(ctx, o.Namespace)
 	}
 	a := Answer{Mode: Unknown, Set: Unknown}
-	text, set := o.Labels[optin.Label]
-	if !set && unread == nil {
-		text, set = namespace.Annotations[optin.Annotation]
-	}
-	if set || unread == nil {
-		mode, known := optin.ModeOf(text, set)
+	if label, labeled := o.Labels[optin.Label]; labeled || unread == nil {
+		annotation, annotated := cmp.Or(namespace, &corev1.Namespace{}).Annotations[optin.Annotation]
+		text, mode, known := optin.Of(label, labeled, annotation, annotated)
 		if a.Mode, a.Set = mode, mode; !known {
 			a.Text = &text
 		}
