@@ -211,7 +211,7 @@ func (s *Search) valueIn(manifest fieldtree.Places, n *fieldtree.Node) *jsontree
 	switch {
 	case alias == nil || apitypes.SetsNothing(manifest.Of(alias)):
 		return value
-	case n.Depth() == 2: // stringData, which replaces the same key of data
+	case apitypes.StringData(s.write.Kind.GroupKind(), n.Path()) != nil: // it replaces the same key of data
 		return apitypes.Encoded(manifest.Of(alias))
 	case apitypes.SetsNothing(value): // the other name of the service account
 		return manifest.Of(alias)
