@@ -84,6 +84,11 @@ func IsNamed(element fieldpath.PathElement, names ...string) bool {
 	return element.FieldName != nil && slices.Contains(names, *element.FieldName)
 }
 
+// IsKey reports whether a field identifies the list element that it is in.
+func IsKey(element, field fieldpath.PathElement) bool {
+	return element.Key != nil && slices.ContainsFunc(*element.Key, func(key value.Field) bool { return IsNamed(field, key.Name) })
+}
+
 // Matches reports whether the pattern matches the field at path or one of its parents.
 func (p Pattern) Matches(path fieldpath.Path) bool {
 	if len(p) > len(path) {
@@ -102,7 +107,7 @@ func (p Pattern) IsKey() bool {
 	name := ""
 	for i := len(p) - 1; i > 0 && p[i].FieldName != nil && !p[i].Wildcard; i-- {
 		name = strings.Trim(*p[i].FieldName+"."+name, ".")
-		if in := p[i-1].Key; in != nil && slices.ContainsFunc(*in, func(key value.Field) bool { return key.Name == name }) {
+		if IsKey(p[i-1].PathElement, fieldpath.FieldNameElement(name)) {
 			return true
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
-	"sigs.k8s.io/structured-merge-diff/v6/value"
 
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
@@ -118,10 +118,7 @@ func (n *Node) Depth() int { return int(n.depth) }
 
 // IsKey reports whether the node is a key field of a list element, which identifies the element.
 func (n *Node) IsKey() bool {
-	if n.parent == nil || n.parent.Element.Key == nil || n.Element.FieldName == nil {
-		return false
-	}
-	return slices.ContainsFunc(*n.parent.Element.Key, func(f value.Field) bool { return f.Name == *n.Element.FieldName })
+	return n.parent != nil && fieldpattern.IsKey(n.parent.Element, n.Element)
 }
 
 // Has reports whether a path is a wanted path of t, nested under one or a parent of one.

@@ -1,8 +1,6 @@
 package manifest
 
 import (
-	"slices"
-
 	"go.yaml.in/yaml/v3"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
@@ -82,15 +80,6 @@ func isElement(item *yaml.Node, index int, element fieldpath.PathElement) bool {
 		}
 	}
 	return true
-}
-
-// IsKey reports whether a path leads to a field by which the list element that it is in is found.
-func IsKey(path fieldpath.Path) bool {
-	last := path[len(path)-1]
-	if len(path) == 1 || path[len(path)-2].Key == nil || last.FieldName == nil {
-		return false
-	}
-	return slices.ContainsFunc(*path[len(path)-2].Key, func(f value.Field) bool { return f.Name == *last.FieldName })
 }
 
 // HasValue reports whether the value at the place is equal to a JSON value.

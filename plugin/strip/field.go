@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/apitypes"
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/manifest"
@@ -104,5 +105,7 @@ func deletes(e explain.Explanation, f *ownership.Field, written fieldpath.Path) 
 // it, a manifest would describe another element.
 func isIdentity(path fieldpath.Path) bool {
 	isIndex := func(e fieldpath.PathElement) bool { return e.Index != nil }
-	return path[0].FieldName == nil || path[len(path)-1].Key != nil || slices.ContainsFunc(path, isIndex) || manifest.IsKey(path)
+	last := len(path) - 1
+	return path[0].FieldName == nil || path[last].Key != nil || slices.ContainsFunc(path, isIndex) ||
+		last > 0 && fieldpattern.IsKey(path[last-1], path[last])
 }
