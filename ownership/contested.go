@@ -125,8 +125,8 @@ func (s *Search) declaredUnit(n *fieldtree.Node, c ContestedField) Declared {
 	return declared
 }
 
-// ruledOwner returns the owner of a field that rules name. A field that no entry of the write's version contains, and that does
-// not have the value of the base, was written by the controller that has an entry in another version.
+// ruledOwner returns the owner of a field that rules name. A field that no entry of the write's version contains, and that does not have
+// the value of the base, was written by the controller that has an entry in another version: addRuled has added it for one.
 func (s *Search) ruledOwner(n *fieldtree.Node, c ContestedField, rules []*Rule) FieldOwner {
 	isBase := s.isBase(n)
 	for _, rule := range rules {

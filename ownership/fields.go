@@ -308,7 +308,7 @@ func (w *fieldWalk) owner(f Field) (owned FieldOwner, by Entry) {
 		return owned, by
 	}
 	named := slices.DeleteFunc(slices.Clone(f.Entries), Entry.IsAnonymous)
-	of := managedField{path: f.Path, without: f.ownerWithoutEntry(len(named) == 0 && (len(f.Entries) > 0 || len(w.LiveEntries) == 0))}
+	of := managedField{path: f.Path, without: f.ownerUnnamed(len(named) == 0 && (len(f.Entries) > 0 || len(w.LiveEntries) == 0))}
 	isBase := f.declaredAsIs() || apitypes.AsDeclared(f.Path, f.Value, f.DeclaredValue)
 	if of.rules = w.Managers.RulesFor(f.Path); w.isOff(f.Path, f.Value) {
 		of.rules = nil
@@ -331,8 +331,8 @@ func (w *fieldWalk) owner(f Field) (owned FieldOwner, by Entry) {
 	return owned, by
 }
 
-// ruleElsewhere returns the index of the first rule that names a field, other than the scale field, and whose writer has an entry in another
-// API version, with that entry; -1 if there is none.
+// ruleElsewhere returns the index of the first rule that names a field, other than the scale field, and whose writer has an entry in
+// another API version, with that entry; -1 if there is none. ruledOwner need not compare the patterns: addRuled adds no other fields.
 func (w *fieldWalk) ruleElsewhere(path fieldpath.Path, rules []*Rule) (i int, e Entry) {
 	names := func(p Pattern) bool { _, isPath := p.Path(); return isPath && p.Matches(path) }
 	for i, rule := range rules {
@@ -343,17 +343,16 @@ func (w *fieldWalk) ruleElsewhere(path fieldpath.Path, rules []*Rule) (i int, e 
 	return -1, e
 }
 
-// ownerWithoutEntry returns the owner of a field for which no entry names one. unrecorded reports whether a manager has written
-// the field whose name is not recorded. Declarations of status do not count, because the API server drops them.
-func (f Field) ownerWithoutEntry(unrecorded bool) Owner {
-	switch {
-	case f.Declared != Lacks && !apitypes.InStatus(f.Path) && (!unrecorded || f.declaredAsIs()):
-		return Manifest
-	case unrecorded:
-		return Unknown
-	default:
-		return Default
+// ownerUnnamed is ownerWithoutEntry, and Unknown if a manager has written the field whose name is not recorded. Declarations of status do
+// not count, because the API server drops them.
+func (f Field) ownerUnnamed(unrecorded bool) (owner Owner) {
+	if !apitypes.InStatus(f.Path) && (!unrecorded || f.declaredAsIs()) {
+		owner = Declared{Base: f.Declared}.ownerWithoutEntry()
 	}
+	if owner == Default && unrecorded {
+		return Unknown
+	}
+	return owner
 }
 
 // declaredAsIs reports whether live has the value of the last-applied configuration.
