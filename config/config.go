@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -43,7 +44,7 @@ func Default() HandoffConfiguration {
 		APIVersion: APIVersion,
 		Kind:       Kind,
 		Appliers: []string{
-			"kubectl-client-side-apply", "helm", "argocd-controller", "argocd-application-controller", "kustomize-controller",
+			managedfields.ClientSideApply, "helm", "argocd-controller", "argocd-application-controller", "kustomize-controller",
 			"helm-controller", "fleetagent", "kapp", "HashiCorp", "pulumi-*",
 		},
 		Imperative:  []string{"kubectl", "kubectl-*", "k9s"},

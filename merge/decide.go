@@ -119,8 +119,6 @@ func decideScale(w ownership.Write) ([]*Change, error) {
 	if !ok {
 		return nil, nil
 	}
-	incoming := string(facts.Field.Incoming)
-	isDropped := incoming == "" || incoming == "null"
 	c := facts.decided()
 	if !c.restores() && (c.Decision.Verdict != Warn || !c.Field.Changed()) {
 		return nil, nil
@@ -128,7 +126,7 @@ func decideScale(w ownership.Write) ([]*Change, error) {
 	if _, err := Replicas(c.Field.Live); err != nil {
 		return nil, err
 	}
-	if _, err := Replicas(c.Field.Incoming); err != nil && !isDropped {
+	if _, err := Replicas(c.Field.Incoming); err != nil && !ownership.IsUnset(c.Field.Incoming) {
 		return nil, err
 	}
 	return []*Change{c}, nil

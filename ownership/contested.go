@@ -153,7 +153,7 @@ func (s *Search) ruledOwner(n *fieldtree.Node, c ContestedField, rules []*Rule) 
 // manage the field although no manifest sets it, as with retainKeys, the API server has defaulted it since.
 func (s *Search) removes(n *fieldtree.Node, c ContestedField) bool {
 	m := s.write.Manifests
-	if len(c.Incoming) == 0 || string(c.Incoming) == jsonNull || m.Recorded && s.write.gains(c.Path) {
+	if IsUnset(c.Incoming) || m.Recorded && s.write.gains(c.Path) {
 		return true
 	}
 	parent := s.droppedParent(n)

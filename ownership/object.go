@@ -24,8 +24,6 @@ const (
 	ControllerFieldsAnnotation = "ownership-handoff.io/controller-fields"
 )
 
-const jsonNull = "null"
-
 // Meter counts steps of work, about one for each byte read, and reports whether the work may continue.
 type Meter = jsontree.Meter
 
@@ -113,6 +111,9 @@ func (o Object) Value(path fieldpath.Path) []byte {
 	}
 	return o.root.Find(path).Text()
 }
+
+// IsUnset reports whether the JSON text of a value is null, or empty because the value is missing.
+func IsUnset(value []byte) bool { return len(value) == 0 || string(value) == "null" }
 
 // ErrLastApplied is returned for a last-applied annotation that is not a valid JSON object.
 var ErrLastApplied = errors.New("annotation " + LastAppliedAnnotation + " cannot be read")

@@ -11,7 +11,7 @@ import (
 // decision. ok is false if live does not have the field.
 func (w Write) ScaleField() (f ContestedField, ok bool) {
 	f = ContestedField{Path: w.Scale, Scale: true, Live: w.Live.Value(w.Scale), Incoming: w.Incoming.Value(w.Scale)}
-	if len(f.Live) == 0 || string(f.Live) == jsonNull {
+	if IsUnset(f.Live) {
 		return f, false
 	}
 	s := scaleFacts{write: w, field: &f}
@@ -39,8 +39,7 @@ type scaleFacts struct {
 
 // mayBeUnset reports whether the incoming object has no value of the field, or the default for it.
 func (s scaleFacts) mayBeUnset() bool {
-	value := string(s.field.Incoming)
-	return value == "" || value == jsonNull || value == defaultReplicas
+	return IsUnset(s.field.Incoming) || string(s.field.Incoming) == defaultReplicas
 }
 
 // isIn reports whether an entry contains the field.

@@ -16,9 +16,9 @@ import (
 )
 
 // guardCondition is the type of the condition that the guard (manifests/guard) adds to the status of an object whose replicas it
-// keeps. Its message has the replicas that the write set. The API server resets the status after admission, so that the condition
-// is never stored (PrepareForUpdate of the strategies in kubernetes/pkg/registry/apps and core/replicationcontroller).
-const guardCondition = "ownership-handoff.io/guarded"
+// keeps. Its message has the replicas that the write set after guardMessage. The API server resets the status after admission, so that the
+// condition is never stored (PrepareForUpdate of the strategies in kubernetes/pkg/registry/apps and core/replicationcontroller).
+const guardCondition, guardMessage = "ownership-handoff.io/guarded", "replicas="
 
 var replicasPath = fieldpath.MakePathOrDie("spec", "replicas")
 
@@ -66,7 +66,7 @@ func (r *review) guarded() (condition int, replicas string, ok bool) {
 	if r.guardMissing || condition < 0 || stored >= 0 || !isCovered {
 		return 0, "", false
 	}
-	replicas, ok = strings.CutPrefix(message, "replicas=")
+	replicas, ok = strings.CutPrefix(message, guardMessage)
 	number, err := merge.Replicas([]byte(replicas))
 	isCanonical := err == nil && strconv.FormatInt(number, 10) == replicas
 	// Replacing a missing field would make the patch fail.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
+	"github.com/ownership-handoff/handoff/internal/protocol"
 )
 
 // namespaceVariable is the environment variable that the downward API sets.
@@ -76,7 +78,7 @@ func (o *options) addSelfSigned(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.selfSigned, "self-signed", false,
 		"create and renew a CA and a serving certificate, write them to --webhook-cert-dir, and keep the caBundle of "+
 			"--webhook-configuration up to date. All replicas share one Secret")
-	flags.StringVar(&o.certs.Secret, "self-signed-secret", "handoff-webhook-tls",
+	flags.StringVar(&o.certs.Secret, "self-signed-secret", protocol.SelfSigned,
 		"`name` of that Secret in --namespace; created if missing. If its ca.crt is missing, a new CA is created; if its tls.crt "+
 			"is missing, a new certificate")
 	flags.StringVar(&o.certs.Service, "service", "handoff-webhook", "`name` of the Service, used for the DNS names in the certificate")

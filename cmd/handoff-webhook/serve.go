@@ -56,7 +56,7 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	server := serving.New(o.serving, handler)
 	checks := append(server.Checks(), serving.Check{Name: "caches", Ready: state.Check}, configuration.check())
 	if o.selfSigned {
-		o.certs.Dir, o.certs.Log = o.serving.CertDir, log.WithName("self-signed")
+		o.certs.Dir, o.certs.FieldManager, o.certs.Log = o.serving.CertDir, cluster.FieldManager, log.WithName("self-signed")
 		keeper, err := certs.New(restConfig, o.certs)
 		if err != nil {
 			return err

@@ -18,10 +18,11 @@ import (
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
-// The operations of a managedFields entry (metav1.ManagedFieldsOperationType).
+// The operations of a managedFields entry (metav1.ManagedFieldsOperationType), and the manager of kubectl's client-side apply.
 const (
 	OperationApply  = "Apply"
 	OperationUpdate = "Update"
+	ClientSideApply = "kubectl-client-side-apply"
 )
 
 // ErrUnreadable is returned for managedFields that cannot be read.

@@ -17,5 +17,8 @@ const (
 // a write that is stored, it is an unknown value like any other.
 const ProbeMode = "doctor"
 
+// SelfSigned is the default of the webhook's flag --self-signed-secret.
+const SelfSigned = "handoff-webhook-tls"
+
 // MethodNotAllowed is the webhook's response to a request other than a POST.
 const MethodNotAllowed = "handoff: POST an AdmissionReview of admission.k8s.io/v1"

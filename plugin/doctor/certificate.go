@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/client-go/util/cert"
 
+	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 )
 
@@ -77,7 +78,7 @@ func (d *diagnosis) secretName() string {
 			}
 		}
 	}
-	return installation.Flag(d.deployment, "self-signed-secret", "handoff-webhook-tls")
+	return installation.Flag(d.deployment, "self-signed-secret", protocol.SelfSigned)
 }
 
 func (d *diagnosis) secret() string { return d.named("secret", d.secretName()) }

@@ -71,7 +71,7 @@ func (r Record) elsewhere(s source.Subject) string {
 			"give the chart a condition that renders the live value, or enable handoff in the namespace"
 	case r.LastApplied != nil || len(r.Updates) == 0:
 		return ""
-	case r.Updates[0].Manager == "kubectl-client-side-apply":
+	case r.Updates[0].Manager == managedfields.ClientSideApply:
 		return "the last-applied annotation was removed, so the fields that its manifest declares are unknown; " +
 			"restore it with kubectl apply set-last-applied --create-annotation -f FILE"
 	default:

@@ -33,17 +33,12 @@ type Options struct {
 	Installation *installation.Installation
 }
 
-// kubectl's field managers (k8s.io/kubectl/pkg/cmd/apply).
-const (
-	clientSideManager = "kubectl-client-side-apply"
-	serverSideManager = "kubectl"
-)
-
+// manager returns the field manager of the apply (k8s.io/kubectl/pkg/cmd/apply).
 func (o Options) manager() string {
 	if o.ServerSide {
-		return cmp.Or(o.FieldManager, serverSideManager)
+		return cmp.Or(o.FieldManager, "kubectl")
 	}
-	return cmp.Or(o.FieldManager, clientSideManager)
+	return cmp.Or(o.FieldManager, managedfields.ClientSideApply)
 }
 
 // Preview is what an apply does to an object, without the contents of a Secret.
@@ -109,7 +104,7 @@ func Of(ctx context.Context, manifest *unstructured.Unstructured, o Options) (Pr
 	}
 	entries, _ := a.Subject.Object.Entries() // the decision reports the error
 	isClientSide := func(e ownership.Entry) bool {
-		return e.Manager == clientSideManager && e.Operation == managedfields.OperationUpdate
+		return e.Manager == managedfields.ClientSideApply && e.Operation == managedfields.OperationUpdate
 	}
 	if o.ServerSide && slices.ContainsFunc(entries, isClientSide) {
 		t.gap("after earlier client-side applies, kubectl first moves their managedFields entries " +

@@ -65,7 +65,7 @@ func (r *Rotator) trust(
 		}
 		// The patch contains only the caBundles, and fails if the configuration has changed since it was read.
 		patch := client.StrategicMergeFrom(before, client.MergeFromWithOptimisticLock{})
-		if err := r.client.Patch(ctx, configuration, patch, client.FieldOwner("handoff-webhook")); err != nil {
+		if err := r.client.Patch(ctx, configuration, patch, client.FieldOwner(r.options.FieldManager)); err != nil {
 			return time.Time{}, 0, fmt.Errorf("patching the caBundle of MutatingWebhookConfiguration %s: %w", r.options.Configuration, err)
 		}
 		r.options.Log.Info("updated the caBundle", "configuration", r.options.Configuration)

@@ -52,8 +52,8 @@ type Options struct {
 	Namespace, Secret string
 	// Service is the Service that the API server calls, for the DNS names in the certificate.
 	Service string
-	// Configuration is the MutatingWebhookConfiguration in which the caBundle is set.
-	Configuration string
+	// Configuration is the MutatingWebhookConfiguration in which the caBundle is set, by FieldManager.
+	Configuration, FieldManager string
 	// Dir is the directory to which tls.crt, tls.key and ca.crt are written.
 	Dir string
 	Log logr.Logger

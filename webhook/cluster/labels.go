@@ -24,6 +24,8 @@ import (
 )
 
 const (
+	// FieldManager is the field manager of what the webhook itself writes.
+	FieldManager = "handoff-webhook"
 	// firstRepair is the pause before a label is repaired, maxRepair the longest between two attempts for a namespace that have no
 	// effect. Each namespace has its own pauses: a policy that refuses the update of one says nothing about the others.
 	firstRepair = time.Second
@@ -182,7 +184,7 @@ func resultOf(err error) string {
 func (l *Labels) repair(ctx context.Context, namespace *metav1.PartialObjectMetadata) error {
 	patch := fmt.Appendf(nil, `{"metadata":{"resourceVersion":%q}}`, namespace.ResourceVersion)
 	stored, err := l.client.Resource(corev1.SchemeGroupVersion.WithResource("namespaces")).
-		Patch(ctx, namespace.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "handoff-webhook"})
+		Patch(ctx, namespace.Name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: FieldManager})
 	if err != nil {
 		return err
 	}
