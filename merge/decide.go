@@ -115,11 +115,11 @@ func autoscalerOf(w ownership.Write) string {
 // decideScale decides on the scale field. It returns at most one change, and ErrNotAnInteger unless the values are valid replicas, so that
 // warnings and Events quote nothing but numbers.
 func decideScale(w ownership.Write) ([]*Change, error) {
-	facts, ok := scaleChange(w)
+	change, ok := scaleChange(w)
 	if !ok {
 		return nil, nil
 	}
-	c := facts.decided()
+	c := change.decided()
 	if !c.restores() && (c.Decision.Verdict != Warn || !c.Field.Changed()) {
 		return nil, nil
 	}
@@ -132,7 +132,7 @@ func decideScale(w ownership.Write) ([]*Change, error) {
 	return []*Change{c}, nil
 }
 
-// scaleChange returns the facts about the scale field; ok is false if there is nothing to decide.
+// scaleChange returns the change of the scale field, without a decision; ok is false if there is nothing to decide.
 func scaleChange(w ownership.Write) (c Change, ok bool) {
 	if !w.Live.Present() {
 		return startOf(w)

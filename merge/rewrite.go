@@ -62,7 +62,7 @@ func Rewrite(w ownership.Write, changes []*Change) (out Outcome, err error) {
 func (k *keeper) plan() {
 	for _, f := range k.fields {
 		if reason := k.manifestWins(f); reason != "" {
-			f.yield(reason)
+			f.letManifestWin(reason)
 		}
 	}
 	byTop := make([]*piece, k.tree.Len()) // by Node.ID
@@ -71,7 +71,7 @@ func (k *keeper) plan() {
 			continue
 		}
 		if f.top = k.topOf(f); f.top == nil {
-			f.yield("the manifest sets a value of another type")
+			f.letManifestWin("the manifest sets a value of another type")
 			continue
 		}
 		p := byTop[f.top.ID]
@@ -88,8 +88,8 @@ func (k *keeper) plan() {
 	}
 }
 
-// yield lets the manifest win over a field to restore, so that no other field is restored with it.
-func (f *decidedField) yield(reason string) {
+// letManifestWin lets the manifest win over a field to restore, so that no other field is restored with it.
+func (f *decidedField) letManifestWin(reason string) {
 	wins := *f.change
 	wins.Decision.Verdict, wins.Decision.message, wins.Reason = ManifestWins, manifestWins, reason
 	f.change, f.node.Wanted = &wins, false

@@ -14,10 +14,10 @@ func staleDefaults(w ownership.Write) (found []*Change) {
 		if w.Declared(c.Choice).Manifest != ownership.Sets || !w.Defaulted(c.Member) {
 			continue
 		}
-		facts := Change{Field: ownership.ContestedField{Path: c.Member}, Writer: w.Sender.Writer, Reason: c.By}
-		facts.Contradicted = bytes.Equal(w.Live.Value(c.Member), w.Incoming.Value(c.Member))
-		if change := facts.decided(); change.Decision.Verdict == Clear {
-			found = append(found, change)
+		change := Change{Field: ownership.ContestedField{Path: c.Member}, Writer: w.Sender.Writer, Reason: c.By}
+		change.Contradicted = bytes.Equal(w.Live.Value(c.Member), w.Incoming.Value(c.Member))
+		if decided := change.decided(); decided.Decision.Verdict == Clear {
+			found = append(found, decided)
 		}
 	}
 	return found

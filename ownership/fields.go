@@ -76,7 +76,7 @@ func (c ObjectContext) Fields(live Object) (Fields, error) {
 		if _, err := e.Set(); err != nil {
 			return nil, err
 		}
-		s.claims = append(s.claims, claim{entry: i, set: e.Fields})
+		s.subsets = append(s.subsets, subset{entry: i, set: e.Fields})
 	}
 	w.visit(s)
 	return slices.Clip(w.found), nil
@@ -96,12 +96,12 @@ type fieldWalk struct {
 type position struct {
 	live     *jsontree.Node // nil if only managedFields contain the path
 	declared *jsontree.Node // in the last-applied configuration, nil if that lacks it
-	claims   []claim
+	subsets  []subset
 	excluded *fieldpath.Set // the nested fields that are left out
 }
 
-// claim is what the field set of an entry contains at a path and nested under it.
-type claim struct {
+// subset is what the field set of an entry contains at a path and nested under it.
+type subset struct {
 	entry int // index of the entry
 	name  fieldpath.PathElement
 	set   *jsontree.Node
@@ -111,16 +111,16 @@ type claim struct {
 
 // visit lists the fields at a position: those of the object in their order, then those that only managedFields contain.
 func (w *fieldWalk) visit(s position) {
-	nested := nestedIn(s.claims)
+	nested := nestedIn(s.subsets)
 	parts := w.partsOf(s.live)
 	// A leaf has no parts, or managedFields contain it and nothing nested under it. A parent of excluded fields is none.
-	isLeaf := s.live != nil && len(parts) == 0 || len(nested) == 0 && (s.live == nil || len(s.claims) > 0 && s.excluded == nil)
+	isLeaf := s.live != nil && len(parts) == 0 || len(nested) == 0 && (s.live == nil || len(s.subsets) > 0 && s.excluded == nil)
 	if len(w.path) > 0 && isLeaf {
 		w.found = append(w.found, w.field(s))
 		parts = nil
 	}
-	named := map[*jsontree.Node][]claim{}
-	var lacking [][]claim // by name
+	named := map[*jsontree.Node][]subset{}
+	var lacking [][]subset // by name
 	for _, c := range nested {
 		last := len(lacking) - 1
 		switch part := s.live.Child(c.name); {
@@ -130,21 +130,21 @@ func (w *fieldWalk) visit(s position) {
 		case last >= 0 && lacking[last][0].name.Equals(c.name):
 			lacking[last] = append(lacking[last], c)
 		default:
-			lacking = append(lacking, []claim{c})
+			lacking = append(lacking, []subset{c})
 		}
 	}
 	names := namingOf(nested)
 	for _, part := range parts {
-		claims := named[part]
-		name := nameOf(part, claims)
-		if len(claims) == 0 {
-			claims = named[names.twin(s.live, part)]
+		subsets := named[part]
+		name := nameOf(part, subsets)
+		if len(subsets) == 0 {
+			subsets = named[names.twin(s.live, part)]
 		}
-		w.step(s, position{live: part, declared: w.declared(s, part, names), claims: claims}, name)
+		w.step(s, position{live: part, declared: w.declared(s, part, names), subsets: subsets}, name)
 	}
-	for _, claims := range lacking {
-		name := claims[0].name
-		w.step(s, position{declared: w.declaredAt(s, name), claims: claims}, name)
+	for _, subsets := range lacking {
+		name := subsets[0].name
+		w.step(s, position{declared: w.declaredAt(s, name), subsets: subsets}, name)
 	}
 }
 
@@ -161,19 +161,19 @@ func (w *fieldWalk) step(from, to position, name fieldpath.PathElement) {
 	w.path = w.path[:len(w.path)-1]
 }
 
-// nestedIn returns what claims contain directly under their path, sorted by name, and completes the claims. Elements of unknown types are
+// nestedIn returns what subsets contain directly under their path, sorted by name, and completes the subsets. Elements of unknown types are
 // ignored, as in a fieldpath.Set.
-func nestedIn(claims []claim) (nested []claim) {
-	for i, c := range claims {
+func nestedIn(subsets []subset) (nested []subset) {
+	for i, c := range subsets {
 		before := len(nested)
 		for part := range c.set.Parts() {
 			if name, err := fieldpath.DeserializePathElement(part.Name()); err == nil {
-				nested = append(nested, claim{entry: c.entry, name: name, set: part})
+				nested = append(nested, subset{entry: c.entry, name: name, set: part})
 			}
 		}
-		claims[i].isMember = len(nested) == before || c.set.Member(".") != nil
+		subsets[i].isMember = len(nested) == before || c.set.Member(".") != nil
 	}
-	slices.SortStableFunc(nested, func(a, b claim) int { return a.name.Compare(b.name) })
+	slices.SortStableFunc(nested, func(a, b subset) int { return a.name.Compare(b.name) })
 	return nested
 }
 
@@ -196,13 +196,13 @@ func (w *fieldWalk) isUnsetTime(name fieldpath.PathElement, is *jsontree.Node) b
 	return parent != nil && *parent == "metadata"
 }
 
-// nameOf returns the path element of a member or element: the first of its claims, else the name or the index.
-func nameOf(part *jsontree.Node, claims []claim) fieldpath.PathElement {
+// nameOf returns the path element of a member or element: the first of its subsets, else the name or the index.
+func nameOf(part *jsontree.Node, subsets []subset) fieldpath.PathElement {
 	switch {
 	case part.Parent().IsObject():
 		return fieldpath.FieldNameElement(part.Name())
-	case len(claims) > 0:
-		return claims[0].name
+	case len(subsets) > 0:
+		return subsets[0].name
 	default:
 		return fieldpath.IndexElement(part.Index())
 	}
@@ -211,8 +211,8 @@ func nameOf(part *jsontree.Node, claims []claim) fieldpath.PathElement {
 // naming is how managedFields name the elements of a list: a path element for each different list of key fields, and one for values.
 type naming []fieldpath.PathElement
 
-func namingOf(claims []claim) (n naming) {
-	for _, c := range claims {
+func namingOf(subsets []subset) (n naming) {
+	for _, c := range subsets {
 		if c.name.Key == nil && c.name.Value == nil || slices.ContainsFunc(n, func(e fieldpath.PathElement) bool { return sameNaming(e, c.name) }) {
 			continue
 		}
@@ -277,7 +277,7 @@ func (w *fieldWalk) field(s position) Field {
 	}
 	for i, e := range w.LiveEntries {
 		isInOther := w.IsScale(f.Path) && w.InOtherVersion(e) && e.Contains(w.ScaleIn(e, f.Path))
-		if isInOther || slices.ContainsFunc(s.claims, func(c claim) bool { return c.entry == i && c.isMember }) {
+		if isInOther || slices.ContainsFunc(s.subsets, func(c subset) bool { return c.entry == i && c.isMember }) {
 			f.Entries = append(f.Entries, e)
 		}
 	}

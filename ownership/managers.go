@@ -86,7 +86,7 @@ func (m Managers) RulesInside(atomic fieldpath.Path, entries []Entry) (inside []
 	return inside
 }
 
-// ObjectContext has the facts about the owners of an object's fields that the live object does not record.
+// ObjectContext is what the owners of an object's fields depend on, besides the live object.
 type ObjectContext struct {
 	// Managers are those for the object's kind and its rules (Managers.WithRules).
 	Managers Managers

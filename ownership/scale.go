@@ -14,7 +14,7 @@ func (w Write) ScaleField() (f ContestedField, ok bool) {
 	if IsUnset(f.Live) {
 		return f, false
 	}
-	s := scaleFacts{write: w, field: &f}
+	s := scaleField{write: w, field: &f}
 	if w.Sender.Writer == Applier {
 		s.declare()
 	}
@@ -31,22 +31,22 @@ func (w Write) ScaleField() (f ContestedField, ok bool) {
 // defaultReplicas is the API server's default for replicas (k8s.io/api/apps/v1, DeploymentSpec).
 const defaultReplicas = "1"
 
-// scaleFacts determines the facts about a scale field.
-type scaleFacts struct {
+// scaleField is the scale field of a write, with what ScaleField returns of it.
+type scaleField struct {
 	write Write
 	field *ContestedField
 }
 
 // mayBeUnset reports whether the incoming object has no value of the field, or the default for it.
-func (s scaleFacts) mayBeUnset() bool {
+func (s scaleField) mayBeUnset() bool {
 	return IsUnset(s.field.Incoming) || string(s.field.Incoming) == defaultReplicas
 }
 
 // isIn reports whether an entry contains the field.
-func (s scaleFacts) isIn(e Entry) bool { return e.Contains(s.write.ScaleIn(e, s.write.Scale)) }
+func (s scaleField) isIn(e Entry) bool { return e.Contains(s.write.ScaleIn(e, s.write.Scale)) }
 
 // declare sets how the manifests declare the field.
-func (s scaleFacts) declare() {
+func (s scaleField) declare() {
 	m, f := s.write.Manifests, s.field
 	if s.write.Sender.ServerSide() {
 		f.Declared.Manifest = setsIf(s.isIn(s.write.Sender.Entry))
@@ -72,7 +72,7 @@ func (s scaleFacts) declare() {
 
 // isRemoved reports whether a write whose manifests both lack the field removes it. If the base can be read and no controller
 // owns the field, another value than the default was set by another admission plugin.
-func (s scaleFacts) isRemoved() bool {
+func (s scaleField) isRemoved() bool {
 	f := s.field
 	if f.Declared != (Declared{}) || !f.Changed() {
 		return false
@@ -82,7 +82,7 @@ func (s scaleFacts) isRemoved() bool {
 }
 
 // owner returns the field's owner, given the value of the base, nil if it has none.
-func (s scaleFacts) owner(applied appliedValues, base []byte) FieldOwner {
+func (s scaleField) owner(applied appliedValues, base []byte) FieldOwner {
 	w, f := s.write, s.field
 	// A manifest that sets the 0 of live, now or before (ScalerThatOwns), switches the autoscaler off, and can switch it on again.
 	setsZero := string(f.Incoming) == "0" && f.Declared.Manifest == Sets

@@ -66,9 +66,9 @@ func CacheOptions() cache.Options {
 		},
 		ReaderFailOnMissingInformer: true,
 		ByObject: map[client.Object]cache.ByObject{
-			namespaces():                                {Transform: reducedBy(keepMode)},
-			&autoscalingv2.HorizontalPodAutoscaler{}:    {Transform: reducedBy(keepAutoscaler)},
-			&apiextensionsv1.CustomResourceDefinition{}: {Transform: reducedBy(keepScale)},
+			namespaces():                                {Transform: reducedBy(reduceNamespace)},
+			&autoscalingv2.HorizontalPodAutoscaler{}:    {Transform: reducedBy(reduceAutoscaler)},
+			&apiextensionsv1.CustomResourceDefinition{}: {Transform: reducedBy(reduceDefinition)},
 		},
 	}
 }

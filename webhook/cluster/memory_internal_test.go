@@ -33,10 +33,10 @@ func TestAnAutoscalerTakesAtMostOneKilobyte(t *testing.T) {
 		return fmt.Appendf(nil, format, apiVersion, kind, i, i%1000, i, i, strings.Repeat("x", 2000), i)
 	}
 	w := &scalerWatch{kind: scale.Kinds()[0]}
-	scalers := heldPer(t, 10_000, reducedBy(w.keep), func(i int) any {
+	scalers := heldPer(t, 10_000, reducedBy(w.reduce), func(i int) any {
 		return decoded(t, text("keda.sh/v1alpha1", "ScaledObject", i), &unstructured.Unstructured{})
 	})
-	autoscalers := heldPer(t, 10_000, reducedBy(keepAutoscaler), func(i int) any {
+	autoscalers := heldPer(t, 10_000, reducedBy(reduceAutoscaler), func(i int) any {
 		return decoded(t, text("autoscaling/v2", "HorizontalPodAutoscaler", i), &autoscalingv2.HorizontalPodAutoscaler{})
 	})
 	t.Logf("%.0f B for each scaler, %.0f B for each HorizontalPodAutoscaler", scalers, autoscalers)
@@ -60,8 +60,8 @@ func TestLongReferencesTakeNoMemory(t *testing.T) {
 			return []byte(strings.ReplaceAll(fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":"Scaler","metadata":{%s"name":"%d"},"spec":{"scaleTargetRef":{"apiVersion":%q,"kind":%q,"name":%q}}}`,
 				c.metadata, i, c.apiVersion, c.kind, c.name), "LONG", strings.Repeat("x", 1<<20)))
 		}
-		scalers := heldPer(t, objects, reducedBy(w.keep), func(i int) any { return decoded(t, text(i), &unstructured.Unstructured{}) })
-		autoscalers := heldPer(t, objects, reducedBy(keepAutoscaler), func(i int) any { return decoded(t, text(i), &autoscalingv2.HorizontalPodAutoscaler{}) })
+		scalers := heldPer(t, objects, reducedBy(w.reduce), func(i int) any { return decoded(t, text(i), &unstructured.Unstructured{}) })
+		autoscalers := heldPer(t, objects, reducedBy(reduceAutoscaler), func(i int) any { return decoded(t, text(i), &autoscalingv2.HorizontalPodAutoscaler{}) })
 		if max(scalers, autoscalers) > limit {
 			t.Errorf("%s: a scaler takes %.0f B, a HorizontalPodAutoscaler %.0f B, want at most %d", sentence, scalers, autoscalers, limit)
 		}
@@ -153,7 +153,7 @@ func decoded[T any](t *testing.T, text []byte, into T) T {
 }
 
 // heldPer returns the memory that an index takes for each object, after a transform.
-func heldPer(t *testing.T, objects int, keep toolscache.TransformFunc, object func(i int) any) float64 {
+func heldPer(t *testing.T, objects int, reduce toolscache.TransformFunc, object func(i int) any) float64 {
 	t.Helper()
 	heap := func() uint64 {
 		stdruntime.GC()
@@ -165,11 +165,11 @@ func heldPer(t *testing.T, objects int, keep toolscache.TransformFunc, object fu
 	before := heap()
 	index := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{byTarget: targetOfScaler})
 	for i := range objects {
-		kept, err := keep(object(i))
+		reduced, err := reduce(object(i))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := index.Add(kept); err != nil {
+		if err := index.Add(reduced); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -39,7 +39,7 @@ func newScalerWatch(kind scale.Kind, resource schema.GroupVersionResource, clien
 		},
 	}, &unstructured.Unstructured{}, 0, toolscache.Indexers{byTarget: targetOfScaler})}
 	// These only fail for an informer that has been started. The reports log errors.
-	_ = w.informer.SetTransform(reducedBy(w.keep))
+	_ = w.informer.SetTransform(reducedBy(w.reduce))
 	_ = w.informer.SetWatchErrorHandlerWithContext(func(context.Context, *toolscache.Reflector, error) {})
 	return w
 }
@@ -47,8 +47,8 @@ func newScalerWatch(kind scale.Kind, resource schema.GroupVersionResource, clien
 // name returns the name of the resource.
 func (w *scalerWatch) name() string { return w.resource.GroupResource().String() }
 
-// keep reduces an object to its reference.
-func (w *scalerWatch) keep(o *unstructured.Unstructured) *scaler {
+// reduce reduces an object to its reference.
+func (w *scalerWatch) reduce(o *unstructured.Unstructured) *scaler {
 	out := &scaler{TypeMeta: metav1.TypeMeta{APIVersion: o.GetAPIVersion(), Kind: w.kind.GroupKind.Kind}}
 	out.Name, out.Namespace, out.UID, out.ResourceVersion = o.GetName(), o.GetNamespace(), o.GetUID(), o.GetResourceVersion()
 	var err error

@@ -25,7 +25,7 @@ const (
 
 // limiter starts processing a review once it has been read completely. It sheds reviews that arrive faster than they can be
 // answered, because otherwise all of them would be answered too late. A client that sends slowly, or reads its response slowly,
-// does not affect others: it occupies no slot, its Content-Length is not counted, and it is evicted first if memory runs out.
+// does not affect others: it does not count as working, its Content-Length is not counted, and it is evicted first if memory runs out.
 type limiter struct {
 	reviews Reviews
 	// maxWorking is the maximum number of reviews that are processed at a time; 0 means no limit.
@@ -57,7 +57,7 @@ type pendingReview struct {
 	connection *connection // nil if the server did not record it
 	place      *list.Element
 	bytes      int64
-	working    bool // it takes a slot
+	working    bool // it is being processed
 	// refused reports that there was not enough memory for the review.
 	refused bool
 	// setDeadline sets the deadline of the read or write that waits for the client; nil while the review does not wait.
@@ -98,7 +98,7 @@ func (l *limiter) leave(p *pendingReview) {
 	l.bytes -= p.bytes
 }
 
-// become records whether the review takes a slot, and whether it waits for its client, whose deadline setDeadline sets; nil if not.
+// become records whether the review is being processed, and whether it waits for its client, whose deadline setDeadline sets; nil if not.
 // The caller must hold the mutex.
 func (p *pendingReview) become(working bool, setDeadline func(time.Time) error) {
 	p.setDeadline = setDeadline
@@ -149,7 +149,7 @@ func (p *pendingReview) refuse() {
 	p.bytes = 0
 }
 
-// begin takes a slot, and reports whether one was free.
+// begin starts processing the review, unless maxWorking are being processed. It reports whether it did.
 func (l *limiter) begin(p *pendingReview) bool {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -160,7 +160,7 @@ func (l *limiter) begin(p *pendingReview) bool {
 	return true
 }
 
-// response releases the slot before the response is written: processing is done, and the client may read slowly.
+// response ends the processing of the review before the response is written, as the client may read slowly.
 type response struct {
 	http.ResponseWriter
 

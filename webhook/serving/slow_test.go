@@ -105,7 +105,7 @@ func (b largeResponses) Answer(w http.ResponseWriter, req *http.Request, _ []byt
 
 func (largeResponses) Shed(w http.ResponseWriter, _ []byte) { _, _ = io.WriteString(w, "shed") }
 
-// TestSlowReadersDoNotBlockOtherReviews verifies that a review whose response is being written occupies no slot.
+// TestSlowReadersDoNotBlockOtherReviews verifies that a review whose response is being written does not count as working.
 func TestSlowReadersDoNotBlockOtherReviews(t *testing.T) {
 	t.Parallel()
 	written := new(atomic.Int32)

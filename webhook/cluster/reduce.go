@@ -23,12 +23,12 @@ const (
 	byKind   = "kind"
 )
 
-// reducedBy returns the transform of a cache that stores objects of one type as keep reduces them. Anything else stays as it is,
+// reducedBy returns the transform of a cache that stores objects of one type as reduce returns them. Anything else stays as it is,
 // such as the marker of an object whose deletion the watch has missed.
-func reducedBy[T, R runtime.Object](keep func(T) R) toolscache.TransformFunc {
+func reducedBy[T, R runtime.Object](reduce func(T) R) toolscache.TransformFunc {
 	return func(in any) (any, error) {
 		if o, ok := in.(T); ok {
-			return keep(o), nil
+			return reduce(o), nil
 		}
 		return in, nil
 	}
@@ -44,8 +44,8 @@ func namespaces() *metav1.PartialObjectMetadata {
 // maxMode is the length to which a mode annotation is cut. No mode is as long, and users can write 256 KiB into an annotation.
 const maxMode = 128
 
-// keepMode reduces a namespace to its mode annotation and its mode label.
-func keepMode(namespace *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
+// reduceNamespace reduces a namespace to its mode annotation and its mode label.
+func reduceNamespace(namespace *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
 	out := namespaces()
 	out.Name, out.ResourceVersion = namespace.Name, namespace.ResourceVersion
 	if mode, ok := namespace.Annotations[optin.Annotation]; ok {
@@ -57,8 +57,8 @@ func keepMode(namespace *metav1.PartialObjectMetadata) *metav1.PartialObjectMeta
 	return out
 }
 
-// keepAutoscaler reduces a HorizontalPodAutoscaler to its reference, with strings that others have as well.
-func keepAutoscaler(hpa *autoscalingv2.HorizontalPodAutoscaler) *scaler {
+// reduceAutoscaler reduces a HorizontalPodAutoscaler to its reference, with strings that others have as well.
+func reduceAutoscaler(hpa *autoscalingv2.HorizontalPodAutoscaler) *scaler {
 	out := &scaler{}
 	out.Name, out.Namespace, out.ResourceVersion = hpa.Name, shared(hpa.Namespace), hpa.ResourceVersion
 	out.reference, out.targets, _ = scale.OfHPA(hpa) // its own controller reports an error
@@ -72,9 +72,9 @@ func keepAutoscaler(hpa *autoscalingv2.HorizontalPodAutoscaler) *scaler {
 // shared returns an equal string, which shares the memory of those that it returned before.
 func shared(s string) string { return unique.Make(s).Value() }
 
-// keepScale reduces a CustomResourceDefinition to the scale subresources of its versions, without the large schemas, and to what is
+// reduceDefinition reduces a CustomResourceDefinition to the scale subresources of its versions, without the large schemas, and to what is
 // served.
-func keepScale(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
+func reduceDefinition(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.CustomResourceDefinition {
 	out := &apiextensionsv1.CustomResourceDefinition{}
 	out.Name, out.ResourceVersion = crd.Name, crd.ResourceVersion
 	out.Spec.Group, out.Spec.Scope = crd.Spec.Group, crd.Spec.Scope
@@ -82,13 +82,13 @@ func keepScale(crd *apiextensionsv1.CustomResourceDefinition) *apiextensionsv1.C
 	out.Status.Conditions = crd.Status.Conditions
 	for i := range crd.Spec.Versions {
 		v := &crd.Spec.Versions[i]
-		kept := apiextensionsv1.CustomResourceDefinitionVersion{Name: v.Name, Served: v.Served, Storage: v.Storage}
+		version := apiextensionsv1.CustomResourceDefinitionVersion{Name: v.Name, Served: v.Served, Storage: v.Storage}
 		if v.Subresources != nil && v.Subresources.Scale != nil {
-			kept.Subresources = &apiextensionsv1.CustomResourceSubresources{
+			version.Subresources = &apiextensionsv1.CustomResourceSubresources{
 				Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: v.Subresources.Scale.SpecReplicasPath},
 			}
 		}
-		out.Spec.Versions = append(out.Spec.Versions, kept)
+		out.Spec.Versions = append(out.Spec.Versions, version)
 	}
 	return out
 }
