@@ -11,9 +11,9 @@ type RuleKind struct {
 	Kind  string `json:"kind"`
 }
 
-// limited are the kinds of Kubernetes, by group, that the API server does not send to handoff like all others: those outside namespaces, and
-// those that a match condition excludes (manifests/base/webhook.yaml). true stands for kinds whose objects opt in by their label, false for
-// kinds that are never sent, and "*" for all kinds of a group. Webhook configurations are missing: validateKind has another remedy for them.
+// limited are the kinds of Kubernetes, by group, that the API server does not send to handoff like all others: those outside namespaces,
+// and those that a match condition excludes (manifests/base/webhook.yaml). true stands for kinds whose objects opt in by their label, false
+// for kinds that are never sent, "*" for all kinds of a group. Webhook configurations are missing: validateKind has another remedy.
 var limited = map[string]map[string]bool{
 	"apiextensions.k8s.io":         {"CustomResourceDefinition": true},
 	"apiregistration.k8s.io":       {"APIService": true},

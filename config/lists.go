@@ -139,7 +139,8 @@ func decode(field string, text []byte, into any) error {
 	strict, err := kjson.UnmarshalStrict(text, into)
 	if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
 		kinds := map[reflect.Kind]string{reflect.String: "a string", reflect.Int: "a number", reflect.Slice: "a list"}
-		return inField(pathAt(field, text, wrong.Offset), fmt.Errorf("is of type %s; write %s", wrong.Value, cmp.Or(kinds[wrong.Type.Kind()], "an object")))
+		want := cmp.Or(kinds[wrong.Type.Kind()], "an object")
+		return inField(pathAt(field, text, wrong.Offset), fmt.Errorf("is of type %s; write %s", wrong.Value, want))
 	}
 	if err != nil || len(strict) == 0 {
 		return err

@@ -141,7 +141,8 @@ func validateWriters(rule Rule, managers []listed[string]) error {
 		case !isAny && at >= 0 && writer == managers[at].value:
 			err = fmt.Errorf("%q is also in %s; remove it from one of them%s", writer, managers[at].field, managers[at].removeDefault())
 		case !isAny && at >= 0 && !strings.ContainsAny(writer, "*?["):
-			err = fmt.Errorf("%q matches %s in %s; remove it from one of them%s", writer, managers[at].value, managers[at].field, managers[at].removeDefault())
+			err = fmt.Errorf("%q matches %s in %s; remove it from one of them%s",
+				writer, managers[at].value, managers[at].field, managers[at].removeDefault())
 		case !isAny && at >= 0:
 			err = fmt.Errorf("%q matches %s in %s; write a pattern that does not, or the managers' names", writer, managers[at].value, managers[at].field)
 		}
@@ -163,8 +164,8 @@ func (r Rule) contradicts(later Rule, index int) error {
 	}
 	for i, field := range later.Fields {
 		if slices.Contains(r.Fields, field) {
-			return inField(fmt.Sprintf("fields[%d]", i), fmt.Errorf("%s is also in rule %s with edit: %s, and here with edit: %s; delete it from one of them",
-				field, r.Name, r.Edits(), later.Edits()))
+			return inField(fmt.Sprintf("fields[%d]", i), fmt.Errorf(
+				"%s is also in rule %s with edit: %s, and here with edit: %s; delete it from one of them", field, r.Name, r.Edits(), later.Edits()))
 		}
 	}
 	return nil

@@ -14,8 +14,8 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// validateShape returns an error for a path that can match no field, if all kinds are built in, in any of their versions. A later version of
-// Kubernetes can have other fields, but not another type for one.
+// validateShape returns an error for a path that can match no field, if all kinds are built in, in any of their versions. A later version
+// of Kubernetes can have other fields, but not another type for one.
 func validateShape(text string, pattern ownership.Pattern, kinds []RuleKind) (err error) {
 	var types schema.Types
 	for _, kind := range kinds {

@@ -219,8 +219,8 @@ func recordApplied(search *ownership.Search) (changes []*Change, isRecorded bool
 	return changes, string(text) != ownership.NothingApplied
 }
 
-// removedBy returns the values of other managers that the write removes, other than those about which something is decided, their parents and
-// what is nested under them.
+// removedBy returns the values of other managers that the write removes, other than those about which something is decided, their parents
+// and what is nested under them.
 func removedBy(search *ownership.Search, writer ownership.Writer, decided []*Change) (removed []*Change) {
 	tree := fieldtree.Tree{}
 	for _, c := range decided {

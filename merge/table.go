@@ -50,8 +50,8 @@ type Decision struct {
 }
 
 // message is the text about a decision, with the reason and the remedy. Placeholders in braces stand for what Change.Text fills in:
-// {field} is what was done to which field, as "kept .spec.replicas=7", {path} the field, {live} its value, {owner} its owner, and {reason} and
-// {choice} are Change.Reason.
+// {field} is what was done to which field, as "kept .spec.replicas=7", {path} the field, {live} its value, {owner} its owner, and {reason}
+// and {choice} are Change.Reason.
 type message string
 
 // NoAction is the remedy at the end of a reason if the decision is all that is needed.

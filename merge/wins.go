@@ -44,8 +44,8 @@ func (k *keeper) manifestWins(f *decidedField) string {
 	return ""
 }
 
-// tooLarge adds a key to the size of its map in the incoming object, and returns the reason if that exceeds the API server's limit. The size
-// includes the keys of another map, and what the rewrite records in the map.
+// tooLarge adds a key to the size of its map in the incoming object, and returns the reason if that exceeds the API server's limit. The
+// size includes the keys of another map, and what the rewrite records in the map.
 func (k *keeper) tooLarge(n *fieldtree.Node, limit int, sizeOf func(key *jsontree.Node) int, other *jsontree.Node) string {
 	size, known := k.sizes[n.Parent()]
 	if !known {

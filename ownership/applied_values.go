@@ -13,8 +13,8 @@ import (
 )
 
 // AppliedAnnotation records the values that manifests have set last in the fields of rules that depend on them (EditApply, AnyWriter): a
-// JSON object of paths, each an object of field managers with a hash. A keep removes such a field from the last-applied configuration and from
-// the applier's managedFields entry, so nothing else records it.
+// JSON object of paths, each an object of field managers with a hash. A keep removes such a field from the last-applied configuration and
+// from the applier's managedFields entry, so nothing else records it.
 const AppliedAnnotation = ownPrefix + "applied-values"
 
 // AppliedPath returns the path of AppliedAnnotation.
@@ -43,7 +43,7 @@ func (w Write) appliedValues() (a appliedValues) {
 }
 
 // setEdited sets ContestedField.Editable and Edited. rules are those that assign the field, of which the one of its owner decides. A value
-// that the base still has was applied without a keep, as while handoff did not act, or before the rule: the record can be older, or missing.
+// that the base still has was applied without a keep, as while handoff did not act, or before the rule: its record can be old or missing.
 func (a appliedValues) setEdited(c *ContestedField, rules []*Rule, base []byte) {
 	if c.Owner.Kind != Controller || !slices.ContainsFunc(rules, c.Owner.isEditableBy) {
 		return

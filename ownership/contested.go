@@ -100,7 +100,7 @@ func (s *Search) field(n *fieldtree.Node) (c ContestedField, ok bool) {
 	return c, ok
 }
 
-// unitOwner returns the manager that has written a value in a unit; ok is false if there is none, or if live has the value that the base sets.
+// unitOwner returns the manager that has written a value in a unit; ok is false if there is none, or if live has the value of the base.
 func (s *Search) unitOwner(n *fieldtree.Node) (owner FieldOwner, ok bool) {
 	i := slices.IndexFunc(s.written[n], func(w writtenField) bool { return !s.is(w.field, parentMark) })
 	if i < 0 || s.isBase(n) {

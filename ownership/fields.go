@@ -69,8 +69,8 @@ func (c ObjectContext) Fields(live Object) (Fields, error) {
 	}
 	version, _ := live.At("apiVersion").String()
 	kind, _ := live.At("kind").String()
-	w := fieldWalk{Write: Write{ObjectContext: c, Kind: schema.FromAPIVersionAndKind(version, kind), Live: live, LiveEntries: entries}, manifest: manifest}
-	w.applied, w.elsewhere = w.appliedValues(), w.writersElsewhere()
+	w := fieldWalk{Write: Write{ObjectContext: c, Kind: schema.FromAPIVersionAndKind(version, kind), Live: live, LiveEntries: entries}}
+	w.manifest, w.applied, w.elsewhere = manifest, w.appliedValues(), w.writersElsewhere()
 	s := position{live: live.root, declared: manifest, excluded: fieldpath.NewSet(append(apitypes.IdentityPaths(), LastAppliedPath())...)}
 	for i, e := range entries {
 		if _, err := e.Set(); err != nil {
@@ -213,10 +213,10 @@ type naming []fieldpath.PathElement
 
 func namingOf(subsets []subset) (n naming) {
 	for _, c := range subsets {
-		if c.name.Key == nil && c.name.Value == nil || slices.ContainsFunc(n, func(e fieldpath.PathElement) bool { return sameNaming(e, c.name) }) {
-			continue
+		isSame := func(e fieldpath.PathElement) bool { return sameNaming(e, c.name) }
+		if (c.name.Key != nil || c.name.Value != nil) && !slices.ContainsFunc(n, isSame) {
+			n = append(n, c.name)
 		}
-		n = append(n, c.name)
 	}
 	return n
 }

@@ -17,8 +17,8 @@ const (
 	notUniqueInManifest = "list elements have no unique names in the manifest"
 )
 
-// addInside adds the fields inside atomic fields that rules name and that live has, and those to record that incoming has. A map of which an
-// entry only contains the map itself is not atomic if another entry contains its keys.
+// addInside adds the fields inside atomic fields that rules name and that live has, and those to record that incoming has. A map of which
+// an entry only contains the map itself is not atomic if another entry contains its keys.
 func (s *Search) addInside() {
 	if len(s.atomic) == 0 {
 		return
@@ -165,7 +165,8 @@ func (s *Search) unmatched(n *fieldtree.Node, isChanged bool) string {
 			continue
 		}
 		list := s.inIncoming.Of(n.Parent())
-		isShared := in != nil && (n.Element.Index != nil && list.Len() != s.inLive.Of(n.Parent()).Len() || s.counterparts()[s.inIncoming.Of(n)] != s.inLive.Of(n))
+		isUnclear := n.Element.Index != nil && list.Len() != s.inLive.Of(n.Parent()).Len()
+		isShared := in != nil && (isUnclear || s.counterparts()[s.inIncoming.Of(n)] != s.inLive.Of(n))
 		if isShared || n.Element.Key != nil && list.Count(n.Element) > 1 {
 			return notUniqueInManifest
 		}

@@ -90,7 +90,7 @@ func (m Managers) RulesInside(atomic fieldpath.Path, entries []Entry) (inside []
 type ObjectContext struct {
 	// Managers are those for the object's kind and its rules (Managers.WithRules).
 	Managers Managers
-	// Scaler is what references the object, and Autoscaler the owner of the scale field according to it (ScalerThatOwns): empty if none owns it.
+	// Scaler is what references the object, and Autoscaler the owner of the scale field by it (ScalerThatOwns): empty if none owns it.
 	Scaler     Scaler
 	Autoscaler string
 	// Scale is the path of the scale field, nil if the object's kind has none.

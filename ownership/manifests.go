@@ -46,7 +46,8 @@ func (w Write) ReadManifests() (found Manifests) {
 	switch {
 	case manifest == nil && err == nil:
 		return found
-	case !own && (err != nil || slices.ContainsFunc(w.IncomingEntries, isHelms) || slices.ContainsFunc(managedfields.For(w.LiveEntries, LastAppliedPath()), isOthers)):
+	case !own && (err != nil || slices.ContainsFunc(w.IncomingEntries, isHelms) ||
+		slices.ContainsFunc(managedfields.For(w.LiveEntries, LastAppliedPath()), isOthers)):
 		return found // it is another applier's, which may be invalid, or the object's before Helm adopted it
 	case err != nil:
 		found.Unread = err

@@ -52,8 +52,8 @@ func (r *Rule) Matches(kind schema.GroupKind, namespace string, o Object) bool {
 	isKind := func(k schema.GroupKind) bool {
 		return is(k.Group, cmp.Or(kind.Group, "core")) && is(k.Kind, kind.Kind)
 	}
-	return (len(r.Kinds) == 0 || slices.ContainsFunc(r.Kinds, isKind)) && (len(r.Namespaces) == 0 || namespace != "" && matches(r.Namespaces, namespace)) &&
-		(r.Selector == nil || r.Selector.Matches(o.labels()))
+	return (len(r.Kinds) == 0 || slices.ContainsFunc(r.Kinds, isKind)) &&
+		(len(r.Namespaces) == 0 || namespace != "" && matches(r.Namespaces, namespace)) && (r.Selector == nil || r.Selector.Matches(o.labels()))
 }
 
 // AnyWriter reports whether every manager is a writer of the rule.

@@ -45,7 +45,8 @@ func ParseRuled(text string) (Pattern, error) {
 	case p.IsKey():
 		err = errors.New("is a key of its list element, which identifies it; delete the path")
 	case identity >= 0:
-		err = fmt.Errorf("matches %s, which a manifest cannot leave to a controller; use a path that does not match it", apitypes.IdentityPaths()[identity])
+		err = fmt.Errorf("matches %s, which a manifest cannot leave to a controller; use a path that does not match it",
+			apitypes.IdentityPaths()[identity])
 	case p.Matches(LastAppliedPath()):
 		err = errors.New("matches the last-applied configuration annotation, which records what was applied; " +
 			`list other annotations one by one, such as .metadata.annotations["example.com/team"]`)

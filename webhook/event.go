@@ -17,8 +17,8 @@ import (
 
 // Any client that reaches the port can post a review with any content, and Events are stored in the cluster in handoff's name.
 // Therefore Events are only recorded in namespaces that opted in with their own annotation and for objects outside namespaces,
-// contain only fixed texts, paths and counts, and are rate-limited (LimitEvents). The recorder stores those about objects outside namespaces in
-// namespace default.
+// contain only fixed texts, paths and counts, and are rate-limited (LimitEvents). The recorder stores those about objects outside
+// namespaces in namespace default.
 const (
 	// eventFields is the maximum number of fields in an Event.
 	eventFields = 3

@@ -25,8 +25,8 @@ type staleDefault struct {
 	defaults map[string]string // the values that API servers of all versions set in the member, as JSON
 }
 
-// staleDefaults is the table of row 7 of docs/decisions.md. TestTheUnionsThatTheAPIServerRefuses in test/e2e verifies that it has all unions of
-// built-in types that a real API server rejects for no other reason. handoff leaves alone what the API server accepts.
+// staleDefaults is the table of row 7 of docs/decisions.md. TestTheUnionsThatTheAPIServerRefuses in test/e2e verifies that it has all
+// unions of built-in types that a real API server rejects for no other reason. handoff leaves alone what the API server accepts.
 var staleDefaults = []staleDefault{
 	{
 		group: "apps", kinds: []string{"StatefulSet"}, union: fieldpath.MakePathOrDie("spec", "updateStrategy"), value: "OnDelete",

@@ -49,11 +49,11 @@ func AsDeclared(path fieldpath.Path, live, declared []byte) bool {
 
 // sameResources reports whether two JSON texts of ResourceRequirements (k8s.io/api/core/v1) are equal. Empty members do not count.
 func sameResources(live, declared []byte) bool {
-	return haveSameResources(jsontree.Valid(live), jsontree.Valid(declared)) && haveSameResources(jsontree.Valid(declared), jsontree.Valid(live))
+	return areIn(jsontree.Valid(live), jsontree.Valid(declared)) && areIn(jsontree.Valid(declared), jsontree.Valid(live))
 }
 
-// haveSameResources reports whether all members of a value are the same in the other one.
-func haveSameResources(a, b *jsontree.Node) bool {
+// areIn reports whether all resources of a value are the same in the other one.
+func areIn(a, b *jsontree.Node) bool {
 	if a.Len() > maxNested {
 		return false // not what the API has
 	}

@@ -193,7 +193,7 @@ func (p *parts) member(name string) *Node {
 	if p.lookups == nil {
 		p.lookups = newNames(p.list)
 	}
-	i, found := slices.BinarySearchFunc(p.lookups.byName, []byte(name), func(n *Node, name []byte) int { return bytes.Compare(n.quoted(), name) })
+	i, found := slices.BinarySearchFunc(p.lookups.byName, []byte(name), func(n *Node, to []byte) int { return bytes.Compare(n.quoted(), to) })
 	if found {
 		return p.lookups.byName[i]
 	}

@@ -225,9 +225,8 @@ func New(manager string, like Entry, set *fieldpath.Set) (Entry, error) {
 	if err != nil {
 		return Entry{}, fmt.Errorf("encoding the field set of %s: %w", manager, err)
 	}
-	entry := metav1.ManagedFieldsEntry{
-		Manager: manager, Operation: OperationUpdate, APIVersion: like.APIVersion, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(string(fields)),
-	}
+	entry := metav1.ManagedFieldsEntry{Manager: manager, Operation: OperationUpdate, APIVersion: like.APIVersion, FieldsType: "FieldsV1"}
+	entry.FieldsV1 = metav1.NewFieldsV1(string(fields))
 	if at, err := time.Parse(time.RFC3339, like.Time); err == nil {
 		entry.Time = &metav1.Time{Time: at}
 	}

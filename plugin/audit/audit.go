@@ -150,7 +150,8 @@ func (a *auditor) changed(e explain.Explanation) {
 func (a *auditor) finish() {
 	r := a.report
 	slices.SortStableFunc(r.Risks, func(a, b Risk) int {
-		return cmp.Or(cmp.Compare(a.Object.Namespace, b.Object.Namespace), cmp.Compare(a.Object.String(), b.Object.String()), cmp.Compare(a.Kind, b.Kind))
+		byName := cmp.Or(cmp.Compare(a.Object.Namespace, b.Object.Namespace), cmp.Compare(a.Object.String(), b.Object.String()))
+		return cmp.Or(byName, cmp.Compare(a.Kind, b.Kind))
 	})
 	slices.SortStableFunc(r.Notes, func(a, b Note) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Text, b.Text)) })
 	r.Notes = slices.Compact(r.Notes)

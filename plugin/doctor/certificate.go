@@ -33,7 +33,8 @@ func (d *diagnosis) checkCertificate(ctx context.Context) {
 	for _, entry := range installation.EntriesOf(d.configuration) {
 		err := verify(chain, entry.ClientConfig.CABundle, d.options.Now, d.host())
 		if errors.As(err, new(x509.UnknownAuthorityError)) {
-			d.check.found(d.object(), "the caBundle of "+entry.Name+" does not contain the CA of the certificate in "+d.secret(), d.remedies(entry.Name)...)
+			found := "the caBundle of " + entry.Name + " does not contain the CA of the certificate in " + d.secret()
+			d.check.found(d.object(), found, d.remedies(entry.Name)...)
 		} else if err != nil {
 			d.check.found(d.secret(), "the API server does not accept the certificate: "+err.Error(), d.remedies(entry.Name)...)
 			return

@@ -5,7 +5,8 @@
 // (https://kubernetes.io/docs/reference/using-api/server-side-apply/#transferring-ownership).
 //
 // Two records say that a manifest declares a field: the last-applied annotation, and the managedFields entries of managers
-// that apply manifests. A Plan removes the field from both and writes nothing else. If any field would not survive the next apply, there is no plan.
+// that apply manifests. A Plan removes the field from both and writes nothing else. If any field would not survive the next apply,
+// there is no plan.
 package release
 
 import (

@@ -32,7 +32,7 @@ const (
 	// handoverAfter is how long the watch that streams the initial objects is used afterwards. client-go reports a shorter
 	// watch as an error.
 	handoverAfter = 2 * time.Second
-	// firstPause and maxPause limit the pause between two attempts to renew a watch, which jitter up to doubles. client-go would pause for up to a minute.
+	// firstPause and maxPause limit the pause between attempts to renew a watch, which jitter up to doubles. client-go pauses up to a minute.
 	firstPause = time.Second / 2
 	maxPause   = 2 * time.Second
 )
