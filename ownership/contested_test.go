@@ -159,18 +159,18 @@ func TestRemoved(t *testing.T) {
 
 // TestAControllersFieldWithAnotherNameIsContested has the entry of a controller in another API version, where the field has another name.
 func TestAControllersFieldWithAnotherNameIsContested(t *testing.T) {
-	rule := ownership.Rule{Fields: fieldpattern.MustParse(".spec.size"), Writers: []string{"resizer"}}
+	all, size := ownership.Rule{Name: "all", Fields: fieldpattern.MustParse(".spec.*")}, ownership.Rule{Fields: fieldpattern.MustParse(".spec.size")}
 	for subresource, want := range map[string]bool{"": true, "status": false} {
 		older := strings.Replace(entry("resizer", "Update", early, `{"f:spec":{"f:width":{}}}`, subresource), "apps/v1", "apps/v1beta1", 1)
 		was := object(t, liveWith(`,"spec":{"size":7}`, `{"spec":{"size":3}}`, older))
 		is := object(t, liveWith(`,"spec":{"size":3}`, `{"spec":{"size":3}}`, entry("kubectl-client-side-apply", "Update", late, ownsLastApplied, "")))
-		w := read(t, ruled(managers, rule), "kubectl-client-side-apply", was, is)
+		w := read(t, ruled(managers, all, size), "kubectl-client-side-apply", was, is)
 		w.Kind = appsv1.SchemeGroupVersion.WithKind("Deployment")
 		fields := slices.Collect(search(t, w).Contested())
-		if isContested := slices.ContainsFunc(fields, func(f ownership.ContestedField) bool { return f.Owner.By == "resizer" }); isContested != want {
+		if isContested := slices.ContainsFunc(fields, func(f ownership.ContestedField) bool { return f.Owner.By+f.Owner.Rule == "resizerall" }); isContested != want {
 			t.Errorf("subresource %q: want contested %t, got %v", subresource, want, fields)
 		}
-		if owner := ownerIn(t, w.ObjectContext, was, ".spec.size"); strings.HasPrefix(owner, "Controller resizer") != want {
+		if owner := ownerIn(t, w.ObjectContext, was, ".spec.size"); (owner == "Controller resizer all") != want {
 			t.Errorf("subresource %q: Fields: the owner is %q", subresource, owner)
 		}
 	}

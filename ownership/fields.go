@@ -316,8 +316,8 @@ func (w *fieldWalk) owner(f Field) (owned FieldOwner, by Entry) {
 	if w.IsScale(f.Path) && isUnrecorded(f.Entries, f.Value, isBase) && len(of.rules) > 0 {
 		return FieldOwner{Kind: Controller, Rule: of.rules[0].Name}, by
 	}
-	if i, e := w.ruleElsewhere(f.Path, of.rules); i >= 0 && len(f.Entries) == 0 && !isBase {
-		return FieldOwner{Kind: Controller, By: e.Manager, Rule: of.rules[i].Name}, e
+	if rule := w.ruleElsewhere(f.Path, of.rules); rule != nil && len(f.Entries) == 0 && !isBase {
+		return FieldOwner{Kind: Controller, By: w.elsewhere[rule].Manager, Rule: rule.Name}, w.elsewhere[rule]
 	}
 	of.isApplied, of.isUnapplied = w.applied.status(f.Path, f.Value, isBase)
 	of.isUnapplied = of.isUnapplied && len(named) > 0
@@ -331,16 +331,17 @@ func (w *fieldWalk) owner(f Field) (owned FieldOwner, by Entry) {
 	return owned, by
 }
 
-// ruleElsewhere returns the index of the first rule that names a field, other than the scale field, and whose writer has an entry in
-// another API version, with that entry; -1 if there is none. ruledOwner need not compare the patterns: addRuled adds no other fields.
-func (w *fieldWalk) ruleElsewhere(path fieldpath.Path, rules []*Rule) (i int, e Entry) {
+// ruleElsewhere returns the first rule whose writer has an entry in another API version, of those that assign a field or a parent that one
+// of them names without wildcards: addRuled adds no others, so ruledOwner need not compare patterns. It is nil for the scale field.
+func (w *fieldWalk) ruleElsewhere(path fieldpath.Path, rules []*Rule) *Rule {
+	isOther := func(r *Rule) bool { _, found := w.elsewhere[r]; return !found || w.IsScale(path) }
 	names := func(p Pattern) bool { _, isPath := p.Path(); return isPath && p.Matches(path) }
-	for i, rule := range rules {
-		if e, found := w.elsewhere[rule]; found && !w.IsScale(path) && slices.ContainsFunc(rule.Fields, names) {
-			return i, e
+	for _, rule := range slices.DeleteFunc(slices.Clone(rules), isOther) {
+		if at := slices.IndexFunc(rule.Fields, names); at >= 0 {
+			return append(slices.DeleteFunc(w.Managers.RulesFor(path[:len(rule.Fields[at])]), isOther), rule)[0]
 		}
 	}
-	return -1, e
+	return nil
 }
 
 // ownerUnnamed is ownerWithoutEntry, and Unknown if a manager has written the field whose name is not recorded. Declarations of status do

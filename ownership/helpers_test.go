@@ -57,8 +57,8 @@ func search(t *testing.T, w ownership.Write) *ownership.Search {
 	return s
 }
 
-// ruled returns managers for an object with a rule.
-func ruled(m ownership.Managers, rule ownership.Rule) ownership.Managers {
-	rules, _ := ownership.NewRules(rule).For(schema.GroupKind{}, "", ownership.Object{})
+// ruled returns managers for an object with rules.
+func ruled(m ownership.Managers, list ...ownership.Rule) ownership.Managers {
+	rules, _ := ownership.NewRules(list...).For(schema.GroupKind{}, "", ownership.Object{})
 	return m.WithRules(rules, m.Scale)
 }
