@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/apitypes"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
@@ -22,9 +23,7 @@ func TestResourcesOfThePodRefuseThoseOfItsContainersOnly(t *testing.T) {
 		"an annotation, in the pod": {fieldpath.MakePathOrDie("spec", "template", "metadata", "annotations", "resources"), ""},
 	} {
 		f := apitypes.KeptField{Path: c.path, Live: jsontree.Valid([]byte(live)), Incoming: jsontree.Valid([]byte(incoming))}
-		if got := f.RefusedUnit(); got != c.want {
-			t.Errorf("%s: want %q, got %q", sentence, c.want, got)
-		}
+		expect.Equal(t, sentence, c.want, f.RefusedUnit())
 	}
 }
 
@@ -32,8 +31,6 @@ func TestResourcesOfThePodRefuseThoseOfItsContainersOnly(t *testing.T) {
 func TestQuantitiesWithHugeExponentsAreNotCompared(t *testing.T) {
 	for declared, want := range map[string]bool{`"1e-20000000"`: false, `"1e100"`: false, `"` + strings.Repeat("0", 64) + `1"`: false, `"1e0"`: true, `"1000m"`: true, `1.0`: true} {
 		cpu := fieldpath.MakePathOrDie("spec", "containers", fieldpath.KeyByFields("name", "app"), "resources", "limits", "cpu")
-		if got := apitypes.AsDeclared(cpu, []byte(`"1"`), []byte(declared)); got != want {
-			t.Errorf("%s: want %t, got %t", declared, want, got)
-		}
+		expect.Equal(t, declared, want, apitypes.AsDeclared(cpu, []byte(`"1"`), []byte(declared)))
 	}
 }

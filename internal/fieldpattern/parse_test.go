@@ -1,12 +1,12 @@
 package fieldpattern_test
 
 import (
-	"strings"
 	"testing"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/require"
 )
@@ -45,9 +45,7 @@ func TestAParsedPatternMatchesFields(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			pattern, err := fieldpattern.Parse(c.pattern)
 			require.NoError(t, err)
-			if got := pattern.Matches(c.path); got != c.want {
-				t.Errorf("%s covers %s: got %v, want %v", c.pattern, c.path, got, c.want)
-			}
+			expect.Equal(t, c.pattern+" covers "+c.path.String(), c.want, pattern.Matches(c.path))
 		})
 	}
 }
@@ -84,12 +82,8 @@ func TestParsePatternErrors(t *testing.T) {
 		"two paths to labels":    {`.metadata.labels.a/b,.spec.b`, "write another path on its own"},
 		"a key with a slash":     {`.spec.selector.app.kubernetes.io/name`, `in brackets and quotes`},
 	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := fieldpattern.Parse(c.pattern)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s: want an error with %q, got %v", c.pattern, c.want, err)
-			}
-		})
+		_, err := fieldpattern.Parse(c.pattern)
+		expect.Error(t, name+", "+c.pattern, c.want, err)
 	}
 }
 

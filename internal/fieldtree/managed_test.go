@@ -6,6 +6,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/require"
@@ -22,11 +23,7 @@ func TestIsLeaf(t *testing.T) {
 		"the container and a field":    {`{".":{},"f:a":{}}`, false},
 		"a text that is not an object": {`1`, true},
 	} {
-		t.Run(sentence, func(t *testing.T) {
-			if got := fieldtree.IsLeaf(jsontree.Valid([]byte(c.fields))); got != c.want {
-				t.Errorf("want %t, got %t", c.want, got)
-			}
-		})
+		expect.Equal(t, sentence, c.want, fieldtree.IsLeaf(jsontree.Valid([]byte(c.fields))))
 	}
 }
 

@@ -5,10 +5,10 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
@@ -64,9 +64,7 @@ func TestAdd(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			tree, nodes := treeOf(c.paths...)
-			if diff := cmp.Diff(c.wanted, wanted(tree)); diff != "" {
-				t.Errorf("wanted paths (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "wanted paths", c.wanted, wanted(tree))
 			if tree.Len() != c.nodes || len(tree.Nodes()) != c.nodes {
 				t.Errorf("want %d nodes, got %d and %d", c.nodes, tree.Len(), len(tree.Nodes()))
 			}
@@ -93,9 +91,7 @@ func TestIsKey(t *testing.T) {
 		"another field of the element":     {path("a", named("app"), "image"), false},
 		"a field with the name of the key": {path("a", named("app"), "x", "name"), false},
 	} {
-		if got := (&fieldtree.Tree{}).Add(c.path).IsKey(); got != c.want {
-			t.Errorf("%s: want %t, got %t", sentence, c.want, got)
-		}
+		expect.Equal(t, sentence, c.want, (&fieldtree.Tree{}).Add(c.path).IsKey())
 	}
 }
 
@@ -118,10 +114,6 @@ func TestHas(t *testing.T) {
 		"a path that is not wanted":          {path("u", "v"), false},
 		"a path below one that is not":       {path("u", "v", "w"), false},
 	} {
-		t.Run(sentence, func(t *testing.T) {
-			if got := tree.Has(c.path); got != c.has {
-				t.Errorf("has: want %t, got %t", c.has, got)
-			}
-		})
+		expect.Equal(t, sentence, c.has, tree.Has(c.path))
 	}
 }

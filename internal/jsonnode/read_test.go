@@ -3,11 +3,13 @@ package jsonnode_test
 import (
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsonnode"
 )
 
@@ -56,8 +58,7 @@ func TestErrorsHaveTheReasonAndThePosition(t *testing.T) {
 		`{"a":`:               "unexpected EOF",
 		"":                    "unexpected EOF",
 	} {
-		if _, err := jsonnode.Read("live", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want one with %q", text, err, want)
-		}
+		_, err := jsonnode.Read("live", []byte(text))
+		expect.Error(t, strconv.Quote(text), want, err)
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
@@ -38,13 +38,9 @@ func TestNearest(t *testing.T) {
 		"not by a key through an object":   {fieldpath.MakePathOrDie("spec", app), "", "/spec", 1},
 		"not by a value through an object": {fieldpath.MakePathOrDie("spec", value.NewValueInterface("c")), "", "/spec", 1},
 	} {
-		t.Run(sentence, func(t *testing.T) {
-			nearest, found := live.Nearest(c.path)
-			got := []any{string(live.Find(c.path).Text()), nearest.PointerIn(nil), found}
-			if diff := cmp.Diff([]any{c.value, c.pointer, c.found}, got); diff != "" {
-				t.Errorf("place (-want +got):\n%s", diff)
-			}
-		})
+		nearest, found := live.Nearest(c.path)
+		got := []any{string(live.Find(c.path).Text()), nearest.PointerIn(nil), found}
+		expect.Equal(t, sentence, []any{c.value, c.pointer, c.found}, got)
 	}
 }
 
@@ -62,15 +58,11 @@ func TestKeyOfIsThePathElementOfAnElement(t *testing.T) {
 		"a field that is a list":      {3, []string{"to.host"}, ""},
 		"an element that is a scalar": {4, []string{"to.host"}, ""},
 	} {
-		t.Run(sentence, func(t *testing.T) {
-			got := ""
-			if name, ok := list.Child(fieldpath.IndexElement(c.index)).KeyOf(c.names); ok {
-				got = fmt.Sprintf("%s %d", name, list.Count(name))
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("name (-want +got):\n%s", diff)
-			}
-		})
+		got := ""
+		if name, ok := list.Child(fieldpath.IndexElement(c.index)).KeyOf(c.names); ok {
+			got = fmt.Sprintf("%s %d", name, list.Count(name))
+		}
+		expect.Equal(t, sentence, c.want, got)
 	}
 }
 
@@ -83,12 +75,10 @@ func TestParseErrorsDoNotQuoteTheText(t *testing.T) {
 		"invalid UTF-8":         {"\"secret\xff\"", "invalid JSON: invalid UTF-8, after byte 7"},
 		"nesting beyond limits": {strings.Repeat("[", 10_001) + strings.Repeat("]", 10_001), "invalid JSON: exceeded max depth, after byte 10000"},
 	} {
-		t.Run(sentence, func(t *testing.T) {
-			_, err := jsontree.Parse([]byte(c.text))
-			if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {
-				t.Errorf("want %q, got %v", c.want, err)
-			}
-		})
+		_, err := jsontree.Parse([]byte(c.text))
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: want %q, got %v", sentence, c.want, err)
+		}
 	}
 }
 
@@ -106,12 +96,8 @@ func TestEqualBut(t *testing.T) {
 		"one more field":                     {`{"a":{"x":1}}`, `{"a":{"x":1,"y":2}}`, false},
 		"an object in the place of a parent": {`{"a":{"x":1}}`, `{"a":[1]}`, false},
 	} {
-		t.Run(sentence, func(t *testing.T) {
-			a, b := jsontree.Valid([]byte(c.a)), jsontree.Valid([]byte(c.b))
-			if got := jsontree.EqualBut(a, b, a.At("a", "x"), b.At("a", "x")); got != c.want {
-				t.Errorf("want %t, got %t", c.want, got)
-			}
-		})
+		a, b := jsontree.Valid([]byte(c.a)), jsontree.Valid([]byte(c.b))
+		expect.Equal(t, sentence, c.want, jsontree.EqualBut(a, b, a.At("a", "x"), b.At("a", "x")))
 	}
 }
 
@@ -122,7 +108,5 @@ func TestAMeterStopsTheWork(t *testing.T) {
 		t.Errorf("without any steps left, found %s", got.Text())
 	}
 	root.Limit(nil)
-	if got := string(root.At("a", "b").Text()); got != "1" {
-		t.Errorf("without a limit, want 1, got %q", got)
-	}
+	expect.Equal(t, "without a limit", "1", string(root.At("a", "b").Text()))
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/internal/require"
@@ -39,12 +39,10 @@ func TestEntriesThatCannotBeRead(t *testing.T) {
 		"a manager that is a number": {`[{"manager":1}]`, "entry 1: not a string"},
 		"a set that is a list":       {`[{"fieldsV1":[]}]`, "entry 1: fieldsV1: not a JSON object"},
 	} {
-		t.Run(sentence, func(t *testing.T) {
-			_, err := of(c.managedFields)
-			if want := "metadata.managedFields cannot be read: " + c.want; !errors.Is(err, managedfields.ErrUnreadable) || err.Error() != want {
-				t.Errorf("want %v with the text %q, got %v", managedfields.ErrUnreadable, want, err)
-			}
-		})
+		_, err := of(c.managedFields)
+		if want := "metadata.managedFields cannot be read: " + c.want; !errors.Is(err, managedfields.ErrUnreadable) || err.Error() != want {
+			t.Errorf("%s: want %v with the text %q, got %v", sentence, managedfields.ErrUnreadable, want, err)
+		}
 	}
 }
 
@@ -64,9 +62,7 @@ func TestWithSet(t *testing.T) {
 			got, err := e.WithSet(c.set)
 			require.NoError(t, err)
 			want := []string{strings.Replace(text, ownsBoth, c.want, 1), c.want, text}
-			if diff := cmp.Diff(want, []string{string(got.Text), string(got.Fields.Text()), string(e.Text)}); diff != "" {
-				t.Errorf("the entry, its fields, and the entry that it was made of (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "the entry, its fields, and the original entry", want, []string{string(got.Text), string(got.Fields.Text()), string(e.Text)})
 		})
 	}
 	if _, err := entriesOf(t, `[{"manager":"a"}]`)[0].WithSet(fieldpath.NewSet()); !errors.Is(err, managedfields.ErrUnreadable) {
@@ -85,9 +81,7 @@ func TestNew(t *testing.T) {
 			got, err := managedfields.New("a", like, fieldpath.NewSet(replicas))
 			require.NoError(t, err)
 			want := `{"manager":"a","operation":"Update","apiVersion":"apps/v1",` + c.want + `"fieldsType":"FieldsV1","fieldsV1":` + ownsReplicas + `}`
-			if diff := cmp.Diff(want, string(got.Text)); diff != "" {
-				t.Errorf("entry (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "entry", want, string(got.Text))
 		})
 	}
 }
@@ -97,7 +91,5 @@ func TestAnEntryThatAWriteToScaleSplitIsOne(t *testing.T) {
 	const rest = `{"manager":"a","operation":"Update","apiVersion":"v1","time":"2026-01-02T03:04:05Z","fieldsV1":{"f:spec":{"f:image":{}}}}`
 	const other = `{"manager":"b","operation":"Update","apiVersion":"v1","fieldsV1":{"f:spec":{"f:replicas":{}}}}`
 	got := managedfields.Encode(managedfields.Joined(entriesOf(t, `[`+split+`,`+other+`,`+rest+`]`)))
-	if diff := cmp.Diff(`[`+other+`,`+strings.Replace(rest, `{"f:spec":{"f:image":{}}}`, ownsBoth, 1)+`]`, string(got)); diff != "" {
-		t.Errorf("entries (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "entries", `[`+other+`,`+strings.Replace(rest, `{"f:spec":{"f:image":{}}}`, ownsBoth, 1)+`]`, string(got))
 }

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/internal/require"
@@ -70,9 +70,7 @@ func keepsSet(t *testing.T, e managedfields.Entry, set *fieldpath.Set) {
 func sameEntry(t *testing.T, want metav1.ManagedFieldsEntry, got managedfields.Entry) {
 	t.Helper()
 	wanted := []string{want.Manager, string(want.Operation), want.APIVersion, want.Subresource}
-	if diff := cmp.Diff(wanted, []string{got.Manager, got.Operation, got.APIVersion, got.Subresource}); diff != "" {
-		t.Errorf("entry (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "entry", wanted, []string{got.Manager, got.Operation, got.APIVersion, got.Subresource})
 	set := &fieldpath.Set{}
 	if want.FieldsV1 != nil && set.FromJSON(want.FieldsV1.GetRawReader()) != nil {
 		return

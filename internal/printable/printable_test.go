@@ -3,12 +3,13 @@ package printable_test
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/require"
@@ -28,9 +29,7 @@ func TestUnprintableCharactersAreEscaped(t *testing.T) {
 		"\ufffd replaced": "\ufffd replaced",
 		"\x7f":            `\x7f`,
 	} {
-		if diff := cmp.Diff(want, printable.Text(text)); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", text, diff)
-		}
+		expect.Equal(t, strconv.Quote(text), want, printable.Text(text))
 	}
 }
 
@@ -58,9 +57,7 @@ func TestJSONAndYAMLPreserveTheValue(t *testing.T) {
 			if err := decode([]byte(output), &got); err != nil {
 				t.Errorf("%q as %s: %v\n%s", text, name, err, output)
 			}
-			if diff := cmp.Diff(any(value), got); diff != "" {
-				t.Errorf("%q as %s (-want +got):\n%s", text, name, diff)
-			}
+			expect.Equal(t, strconv.Quote(text)+" as "+name, any(value), got)
 			if !printable.Is(output) {
 				t.Errorf("%q as %s: not printable: %q", text, name, output)
 			}
@@ -84,13 +81,10 @@ func TestAWriterEscapesForeignSequences(t *testing.T) {
 		var out bytes.Buffer
 		w := printable.NewWriter(&out)
 		for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
-			if _, err := w.Write([]byte(rest[:min(size, len(rest))])); err != nil {
-				t.Fatal(err)
-			}
+			_, err := w.Write([]byte(rest[:min(size, len(rest))]))
+			require.NoError(t, err)
 		}
 		require.NoError(t, w.Flush())
-		if diff := cmp.Diff(want, out.String()); diff != "" {
-			t.Errorf("in steps of %d (-want +got):\n%s", size, diff)
-		}
+		expect.Equal(t, "in steps of "+strconv.Itoa(size), want, out.String())
 	}
 }

@@ -5,8 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/ratelimit"
 )
 
@@ -26,8 +25,6 @@ func TestDoReportsOncePerIntervalWithTheCount(t *testing.T) {
 		happen(3)
 		time.Sleep(time.Hour)
 		happen(1)
-		if diff := cmp.Diff([]int{1, 7, 3}, said); diff != "" {
-			t.Errorf("said (-want +got):\n%s", diff)
-		}
+		expect.Equal(t, "said", []int{1, 7, 3}, said)
 	})
 }

@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
@@ -29,11 +30,7 @@ func TestNodeGroupScaler(t *testing.T) {
 		"a negative size":                     {"cluster.x-k8s.io", "MachineDeployment", sizes(`"-1"`, `"9"`), ""},
 		"a size that is a number, not a text": {"cluster.x-k8s.io", "MachineDeployment", sizes(`1`, `"9"`), ""},
 	} {
-		t.Run(sentence, func(t *testing.T) {
-			o := jsontree.Valid([]byte(`{"metadata":{"annotations":{` + c.annotations + `}}}`))
-			if got := scale.NodeGroupScaler(schema.GroupKind{Group: c.group, Kind: c.kind}, o); got != c.want {
-				t.Errorf("want %q, got %q", c.want, got)
-			}
-		})
+		o := jsontree.Valid([]byte(`{"metadata":{"annotations":{` + c.annotations + `}}}`))
+		expect.Equal(t, sentence, c.want, scale.NodeGroupScaler(schema.GroupKind{Group: c.group, Kind: c.kind}, o))
 	}
 }

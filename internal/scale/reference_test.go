@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
@@ -59,15 +59,11 @@ func TestChooseAndRivals(t *testing.T) {
 			[]scale.Reference{of(rollout, "web"), of(scaledObject, "web")}, "ScaledObject/web", 0, false, []string{"ScaledObject/web", "Rollout/web"},
 		},
 	} {
-		t.Run(sentence, func(t *testing.T) {
-			first, ok := scale.Choose(c.references)
-			if ok != (c.first != "") || first.Scaler != c.first || first.Desired != c.desired || first.OffAtZero != c.offAtZero {
-				t.Errorf("want %s, %d, %v, got %+v", c.first, c.desired, c.offAtZero, first)
-			}
-			if diff := cmp.Diff(c.rivals, scale.Rivals(c.references)); diff != "" {
-				t.Errorf("rivals (-want +got):\n%s", diff)
-			}
-		})
+		first, ok := scale.Choose(c.references)
+		if ok != (c.first != "") || first.Scaler != c.first || first.Desired != c.desired || first.OffAtZero != c.offAtZero {
+			t.Errorf("%s: want %s, %d, %v, got %+v", sentence, c.first, c.desired, c.offAtZero, first)
+		}
+		expect.Equal(t, sentence+": rivals", c.rivals, scale.Rivals(c.references))
 	}
 }
 
@@ -98,18 +94,14 @@ func TestTargetOfAScaler(t *testing.T) {
 		"a Rollout that takes over":     {kinds[1], map[string]any{"spec": map[string]any{"workloadRef": map[string]any{"name": "web", "scaleDown": "progressively"}}}, "Deployment.apps/web"},
 		"a Canary of a DaemonSet":       {kinds[2], map[string]any{"spec": map[string]any{"targetRef": map[string]any{"kind": "DaemonSet", "name": "web"}}}, "DaemonSet.apps/web"},
 	} {
-		t.Run(sentence, func(t *testing.T) {
-			target, name, ok, err := c.kind.Target(c.object)
-			got := "none"
-			switch {
-			case err != nil:
-				got = err.Error()
-			case ok:
-				got = target.String() + "/" + name
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("target (-want +got):\n%s", diff)
-			}
-		})
+		target, name, ok, err := c.kind.Target(c.object)
+		got := "none"
+		switch {
+		case err != nil:
+			got = err.Error()
+		case ok:
+			got = target.String() + "/" + name
+		}
+		expect.Equal(t, sentence, c.want, got)
 	}
 }

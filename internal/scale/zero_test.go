@@ -36,12 +36,10 @@ func TestZeroSwitchesAHorizontalPodAutoscalerOffUnlessItHasScaledToZero(t *testi
 		"a minimum of 0 before Kubernetes 1.36, scaling":                {new(int32(0)), scaling(corev1.ConditionTrue, "ValidMetricFound"), false},
 		"a minimum of 0 before Kubernetes 1.36, with metrics that fail": {new(int32(0)), scaling(corev1.ConditionFalse, "FailedGetExternalMetric"), false},
 	} {
-		t.Run(sentence, func(t *testing.T) {
-			hpa := &autoscalingv2.HorizontalPodAutoscaler{}
-			hpa.Spec.MinReplicas, hpa.Status.Conditions = c.minimum, c.conditions
-			if r, _, err := scale.OfHPA(hpa); err != nil || r.OffAtZero != c.want {
-				t.Errorf("want %v, got %+v", c.want, r)
-			}
-		})
+		hpa := &autoscalingv2.HorizontalPodAutoscaler{}
+		hpa.Spec.MinReplicas, hpa.Status.Conditions = c.minimum, c.conditions
+		if r, _, err := scale.OfHPA(hpa); err != nil || r.OffAtZero != c.want {
+			t.Errorf("%s: want %v, got %+v", sentence, c.want, r)
+		}
 	}
 }

@@ -5,20 +5,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ownership-handoff/handoff/internal/expect"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/internal/table"
 )
 
 func TestColumnsAreAsWideAsTheirWidestCell(t *testing.T) {
 	var got strings.Builder
 	rows := [][]string{{".größe", "7", "kept"}, {".a", "", "set"}}
-	if err := table.Write(&got, []string{"FIELD", "VALUE", "WHY"}, rows); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff("FIELD    VALUE   WHY\n.größe   7       kept\n.a               set\n", got.String()); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	require.NoError(t, table.Write(&got, []string{"FIELD", "VALUE", "WHY"}, rows))
+	expect.Equal(t, "table", "FIELD    VALUE   WHY\n.größe   7       kept\n.a               set\n", got.String())
 }
 
 func TestAgesAndLongTexts(t *testing.T) {
