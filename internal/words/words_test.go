@@ -9,13 +9,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"unicode"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/test/golden"
 )
@@ -180,32 +178,22 @@ func TestWordsAreFoundInGoFiles(t *testing.T) {
 	text := "package p\n\n// It is \"told\", and told.\nfunc tellsAll() {\n\tisTold := 1\n\t_ = isTold\n}\n"
 	text += "const help = `tells`\n"
 	want := []string{`3: write "reported" instead of "told"`, `4: write "reports, shows" instead of "tells"`, `5: write "reported" instead of "told"`, `8: write "reports, shows" instead of "tells"`}
-	if diff := cmp.Diff(want, inGo(t, words(t), words(t), "p.go", text)); diff != "" {
-		t.Errorf("findings (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "findings", want, inGo(t, words(t), words(t), "p.go", text))
 }
 
 // TestEveryWordIsFound verifies that the checks find each word: at the start of a sentence, over a line break and in a list.
 func TestEveryWordIsFound(t *testing.T) {
 	for _, w := range words(t) {
-		for name, text := range map[string]string{
-			"a sentence":        "It is " + w.text + " it.",
-			"a capital":         strings.ToUpper(w.text[:1]) + w.text[1:] + " it.",
-			"over a line break": "It is " + strings.ReplaceAll(w.text, " ", "\n  # ") + " it.",
+		for text, want := range map[string]int{
+			"It is " + w.text + " it.":                                    1,
+			strings.ToUpper(w.text[:1]) + w.text[1:] + " it.":             1,
+			"It is " + strings.ReplaceAll(w.text, " ", "\n  # ") + " it.": 1,
+			"It is x" + w.text + "x.":                                     0, // a longer word
+			"It is `" + w.text + "`.":                                     0,
+			"It is\n```sh\n" + w.text + "\n```\n":                         0,
+			"It is [here](" + strings.ReplaceAll(w.text, " ", "-") + ").": 0,
 		} {
-			if len(findings([]word{w}, proseOf(text), 1)) != 1 {
-				t.Errorf("%q is not found in %s: %s", w.text, name, strconv.Quote(text))
-			}
-		}
-		for name, text := range map[string]string{
-			"a longer word": "It is x" + w.text + "x.",
-			"code":          "It is `" + w.text + "`.",
-			"a code block":  "It is\n```sh\n" + w.text + "\n```\n",
-			"a link":        "It is [here](" + strings.ReplaceAll(w.text, " ", "-") + ").",
-		} {
-			if found := findings([]word{w}, proseOf(text), 1); len(found) > 0 {
-				t.Errorf("%q is found in %s: %v", w.text, name, found)
-			}
+			expect.Equal(t, fmt.Sprintf("findings of %q in %q", w.text, text), want, len(findings([]word{w}, proseOf(text), 1)))
 		}
 	}
 }
