@@ -3,7 +3,6 @@ package config_test
 import (
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,7 +11,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -48,9 +49,7 @@ func TestDefaultManagers(t *testing.T) {
 	} {
 		e := ownership.Entry{Manager: manager, Operation: managedfields.OperationUpdate}
 		got := lists{managers.IsAutoscaler(manager), managers.IsApplier(e), managers.IsImperative(e)}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", manager, diff)
-		}
+		expect.Equal(t, manager, want, got)
 	}
 	if rules := config.Default().Rules; len(rules) > 0 {
 		t.Errorf("want no rules by default, got %v", rules)
@@ -126,10 +125,8 @@ func TestAListInTheFileReplacesOnlyItsDefault(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got, err := config.Parse([]byte(c.text))
-			must(t, err)
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("configuration (-want +got):\n%s", diff)
-			}
+			require.NoError(t, err)
+			expect.Equal(t, "configuration", c.want, got)
 		})
 	}
 }
@@ -158,20 +155,17 @@ func TestPathsThatCanMatchAreValid(t *testing.T) {
 
 func TestReadErrorsNameTheFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "handoff.yaml")
-	if _, err := config.Read(file); err == nil || !strings.Contains(err.Error(), file) {
-		t.Errorf("want the missing file %s in: %v", file, err)
-	}
+	_, err := config.Read(file)
+	expect.Error(t, "a missing file", file, err)
 }
 
 func TestManagersAndRulesReturnTheParsedLists(t *testing.T) {
 	c := parse(t, "appliers: [a]\nimperative: [b]\nautoscalers: [c]\n"+
 		"rules:\n- name: sizer\n  kinds: [{group: core, kind: ReplicationController}]\n  fields: [.spec.replicas, '.metadata.labels[\"a.b/c\"]']\n  writers: [d]\n")
 	want := ownership.Managers{Appliers: []string{"a"}, Imperative: []string{"b"}, Autoscalers: []string{"c"}}
-	if diff := cmp.Diff(want, c.Managers(), cmpopts.IgnoreUnexported(ownership.Managers{})); diff != "" {
-		t.Errorf("managers (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "managers", want, c.Managers(), cmpopts.IgnoreUnexported(ownership.Managers{}))
 	rules, err := c.ParsedRules()
-	must(t, err)
+	require.NoError(t, err)
 	for sentence, of := range map[string]struct {
 		kind string
 		path fieldpath.Path
@@ -203,14 +197,12 @@ func TestTheDefaultsAreNotShared(t *testing.T) {
 
 func TestHashIdentifiesWhatAFileSays(t *testing.T) {
 	shipped, err := config.Read("../manifests/base/config.yaml")
-	must(t, err)
+	require.NoError(t, err)
 	for sentence, same := range map[string]bool{
 		"rules: []": true, "appliers: {add: []}": true, "appliers: {add: [my-tool]}": false,
 		`rules: [{name: pause, fields: [".spec.paused"]}]`: false,
 	} {
-		if got := parse(t, sentence).Hash() == config.Default().Hash(); got != same {
-			t.Errorf("%s: want the hash of the default: %t, got %t", sentence, same, got)
-		}
+		expect.Equal(t, sentence+": has the hash of the default", same, parse(t, sentence).Hash() == config.Default().Hash())
 	}
 	if shipped.Hash() != config.Default().Hash() {
 		t.Errorf("the shipped file is not the default: %q", shipped)
@@ -219,8 +211,6 @@ func TestHashIdentifiesWhatAFileSays(t *testing.T) {
 
 func TestTheDefaultScalersAreThoseOfPackageScale(t *testing.T) {
 	got, err := config.Default().ScalerKinds()
-	must(t, err)
-	if diff := cmp.Diff(scale.Kinds(), got, cmp.AllowUnexported(scale.Kind{})); diff != "" {
-		t.Errorf("kinds (-want +got):\n%s", diff)
-	}
+	require.NoError(t, err)
+	expect.Equal(t, "kinds", scale.Kinds(), got, cmp.AllowUnexported(scale.Kind{}))
 }

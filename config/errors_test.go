@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/expect"
+	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 // TestEveryErrorHasFileLineAndRemedy reads files whose first two lines are apiVersion and kind, except for a wholeFile.
@@ -136,14 +136,12 @@ func TestEveryErrorHasFileLineAndRemedy(t *testing.T) {
 			if !isWhole {
 				text = head + text
 			}
-			must(t, os.WriteFile(file, []byte(text), 0o600))
+			require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 			got := "no error"
 			if _, err := config.Read(file); err != nil {
 				got = err.Error()
 			}
-			if diff := cmp.Diff("configuration "+file+": "+c.want, got); diff != "" {
-				t.Errorf("error (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "error", "configuration "+file+": "+c.want, got)
 		})
 	}
 }

@@ -6,25 +6,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/expect"
+	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 // parse parses the fields of a configuration, which must be valid.
 func parse(t *testing.T, fields string) config.HandoffConfiguration {
 	t.Helper()
 	c, err := config.Parse([]byte(head + fields))
-	must(t, err)
+	require.NoError(t, err)
 	return c
-}
-
-// must ends the test if an error is not nil.
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func namesOf(rules []config.Rule) (names []string) {
@@ -42,7 +34,7 @@ func TestEveryPackIsValid(t *testing.T) {
 	}
 	for _, name := range config.Packs() {
 		p, err := config.ReadPack(name)
-		must(t, err)
+		require.NoError(t, err)
 		if p.Version < 1 || p.Title == "" {
 			t.Errorf("%s: no version or title", name)
 		}
@@ -61,12 +53,10 @@ func TestEveryPackIsValid(t *testing.T) {
 
 func TestRulesOfPacksComeAfterThoseOfTheFile(t *testing.T) {
 	pack, err := config.ReadPack("restarts")
-	must(t, err)
+	require.NoError(t, err)
 	const rule = "rules: [{name: mine, fields: [%s], edit: keep}]\n"
 	c := parse(t, fmt.Sprintf("packs: [restarts]\n"+rule, pack.Rules[0].Fields[0])) // with another edit than the pack
-	if diff := cmp.Diff(append([]string{"mine"}, namesOf(pack.Rules)...), namesOf(c.Rules)); diff != "" {
-		t.Errorf("rules (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "rules", append([]string{"mine"}, namesOf(pack.Rules)...), namesOf(c.Rules))
 	if c.Hash() == parse(t, fmt.Sprintf(rule, ".spec.x")).Hash() || c.Hash() == config.Default().Hash() {
 		t.Error("the hash does not depend on the packs")
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
-	"strings"
 	"testing"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
+	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 func TestInvalidFlagsAreErrors(t *testing.T) {
@@ -26,11 +28,9 @@ func TestInvalidFlagsAreErrors(t *testing.T) {
 		"serve":                     `unexpected argument "serve"`,
 		"--self-signed":             "POD_NAMESPACE",
 	} {
-		if _, err := parse([]string{args}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: want an error containing %q, got %v", args, want, err)
-		}
+		_, err := parse([]string{args})
+		expect.Error(t, args, want, err)
 	}
-	if _, err := parse(nil); err != nil {
-		t.Errorf("the defaults: %v", err)
-	}
+	_, err := parse(nil)
+	require.NoError(t, err)
 }
