@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/plugin/audit"
 	"github.com/ownership-handoff/handoff/plugin/installation"
@@ -122,9 +122,7 @@ func notes(r *audit.Report, kind audit.Kind) []audit.Note {
 
 func check(t *testing.T, want string, r *audit.Report) {
 	t.Helper()
-	if diff := cmp.Diff(want, risks(r)); diff != "" {
-		t.Errorf("risks (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "risks", want, risks(r))
 }
 
 // TestTheModeAnnotationOfAnObjectHasNoEffect verifies that an audit uses the mode of the label or of the namespace, and lists the object.

@@ -1,11 +1,11 @@
 package audit_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/plugin/audit"
 )
 
@@ -177,13 +177,8 @@ func TestGapsOfManyObjectsAreCombined(t *testing.T) {
 		"deployment.apps/web: annotation kubectl.kubernetes.io/last-applied-configuration cannot be read",
 		"deployment.apps/web -n shop, deployment.apps/web -n shop and 3 others: no managedFields, so",
 	}
-	if len(report.Gaps) != len(want) {
-		t.Fatalf("got %q", report.Gaps)
-	}
-	for i, prefix := range want {
-		if !strings.HasPrefix(report.Gaps[i], prefix) {
-			t.Errorf("want %s, got %s", prefix, report.Gaps[i])
-		}
+	if !slices.EqualFunc(report.Gaps, want, strings.HasPrefix) {
+		t.Errorf("want gaps that begin with %q, got %q", want, report.Gaps)
 	}
 }
 
@@ -204,8 +199,6 @@ func TestADeletionThatDeletesPodsIsNoRemedy(t *testing.T) {
 				got = append(got, risk.Remedies...)
 			}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("remedies (-want +got):\n%s", diff)
-		}
+		expect.Equal(t, "remedies", want, got)
 	}
 }

@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/plugin/audit"
 )
@@ -48,9 +47,7 @@ func TestValuesThatTheNextApplyOverwritesAreListed(t *testing.T) {
 			for _, note := range notes(report, audit.Changed) {
 				got = append(got, note.Field+" | "+note.Manager)
 			}
-			if diff := cmp.Diff(test.want, strings.Join(got, "\n")); diff != "" {
-				t.Errorf("changed (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "changed", test.want, strings.Join(got, "\n"))
 			var table strings.Builder
 			require.NoError(t, report.Table(&table, false))
 			const note = "\nChanged since the manifest set it; "

@@ -3,6 +3,7 @@ package audit_test
 import (
 	"testing"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/plugin/audit"
 )
 
@@ -78,12 +79,8 @@ func TestReplicasRisk(t *testing.T) {
 			report := reportOf(t, objects...)
 			check(t, test.want, report)
 			unrecorded := notes(report, audit.Unrecorded)
-			if (len(unrecorded) > 0) != test.unrecorded {
-				t.Errorf("unrecorded: %v", unrecorded)
-			}
-			if len(report.Possible()) != len(unrecorded) { // nothing keeps it in a namespace that is off
-				t.Errorf("possible risks: %v", report.Possible())
-			}
+			expect.Equal(t, "unrecorded", test.unrecorded, len(unrecorded) > 0)
+			expect.Equal(t, "possible risks, as nothing keeps it in a namespace that is off", len(unrecorded), len(report.Possible()))
 		})
 	}
 }

@@ -7,8 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/plugin/cli"
 )
 
@@ -31,9 +30,7 @@ func TestAuditReadsPages(t *testing.T) {
 		}
 	}
 	want := []string{"", "500", "1000", "1500", "1500", "anew-1500", "2000", "2500", "3000", "3500", "4000", "4500"}
-	if diff := cmp.Diff(want, c.lists); diff != "" {
-		t.Errorf("pages of Deployments (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "pages of Deployments", want, c.lists)
 }
 
 func TestIncompleteListIsPartial(t *testing.T) {

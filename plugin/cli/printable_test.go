@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/printable"
@@ -103,9 +103,7 @@ func TestQuotedOutputDecodesToTheSameValues(t *testing.T) {
 				continue
 			}
 			got := list.Items[0]
-			if diff := cmp.Diff([]string{"web" + text, text}, []string{got.Object.Name, got.Fields[0].Value}); diff != "" {
-				t.Errorf("%s, %s (-want +got):\n%s", name, format, diff)
-			}
+			expect.Equal(t, name+", "+format, []string{"web" + text, text}, []string{got.Object.Name, got.Fields[0].Value})
 		}
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	registration "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 )
 
@@ -40,8 +40,6 @@ func TestFieldsThatOthersHaveWrittenAreFound(t *testing.T) {
 		for _, f := range d.check.Findings {
 			got = append(got, strings.ReplaceAll(f.Problem, `.webhooks[name="`+installation.MainEntry+`"].`, ""))
 		}
-		if diff := cmp.Diff(c.want, strings.Join(got, "; ")); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", sentence, diff)
-		}
+		expect.Equal(t, sentence, c.want, strings.Join(got, "; "))
 	}
 }

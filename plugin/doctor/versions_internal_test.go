@@ -6,6 +6,8 @@ import (
 	apiversion "k8s.io/apimachinery/pkg/version"
 	"k8s.io/client-go/discovery/fake"
 	clientgotesting "k8s.io/client-go/testing"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 func TestOldClustersAreAFinding(t *testing.T) {
@@ -13,8 +15,6 @@ func TestOldClustersAreAFinding(t *testing.T) {
 		server := &fake.FakeDiscovery{Fake: &clientgotesting.Fake{}, FakedServerVersion: &apiversion.Info{GitVersion: version}}
 		d := &diagnosis{check: &Check{}, discovery: server}
 		d.checkAPIServer(t.Context())
-		if len(d.check.Findings) != want {
-			t.Errorf("%s: want %d findings, got %v", version, want, d.check.Findings)
-		}
+		expect.Equal(t, version+": findings", want, len(d.check.Findings))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
@@ -113,9 +114,7 @@ func TestSentences(t *testing.T) {
 			require.NoError(t, err)
 			var got strings.Builder
 			require.NoError(t, found.Sentences(&got, "", func(ownership.Owner) bool { return true }))
-			if strings.TrimSpace(got.String()) != test.want {
-				t.Errorf("got  %s\nwant %s", got.String(), test.want)
-			}
+			expect.Equal(t, "sentence", test.want, strings.TrimSpace(got.String()))
 		})
 	}
 }

@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -35,9 +34,7 @@ func TestFolds(t *testing.T) {
 			for _, f := range foldsOf(fields, 0) {
 				got = append(got, fmt.Sprintf("%s %s %d", f.path, f.fields[0].Owner.By, len(f.fields)))
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("folds (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "folds", c.want, got)
 		})
 	}
 }

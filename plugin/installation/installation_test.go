@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/plugin/installation"
@@ -109,8 +110,6 @@ func TestFlagsAreReadAsTheWebhookReadsThem(t *testing.T) {
 	} {
 		d := &appsv1.Deployment{}
 		d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "other", Args: []string{"--config=/no"}}, {Name: "webhook", Args: c.args}}
-		if got := installation.Flag(d, "config", "default"); got != c.want {
-			t.Errorf("%s: want %s, got %s", sentence, c.want, got)
-		}
+		expect.Equal(t, sentence, c.want, installation.Flag(d, "config", "default"))
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 func TestConfigurationIsReadOnlyFromAFileNamedAsItsKey(t *testing.T) {
@@ -27,8 +29,6 @@ func TestConfigurationIsReadOnlyFromAFileNamedAsItsKey(t *testing.T) {
 		source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "configured"}, Items: c.items}
 		d.Spec.Template.Spec.Volumes = []corev1.Volume{{Name: "configuration", VolumeSource: corev1.VolumeSource{ConfigMap: source}}}
 		name, key := mounted(d, "/etc/handoff/config.yaml")
-		if got := strings.TrimSpace(name + " " + key); got != c.want {
-			t.Errorf("%s: want %q, got %q", sentence, c.want, got)
-		}
+		expect.Equal(t, sentence, c.want, strings.TrimSpace(name+" "+key))
 	}
 }

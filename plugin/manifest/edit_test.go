@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/plugin/manifest"
@@ -104,9 +104,7 @@ func TestApply(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := edited(t, c.text, strings.Split(c.edits, ";")...)
 			require.NoError(t, err)
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "file", c.want, got)
 		})
 	}
 }
@@ -131,9 +129,9 @@ func TestMergeKeysAreVisitedOnce(t *testing.T) {
 
 func TestApplyWithoutEditsReturnsTheFile(t *testing.T) {
 	const text = "\ufeff# head\r\nspec:   {a:   1   ,}\t# x\r\n---\n"
-	if got, err := edited(t, text); got != text || err != nil {
-		t.Errorf("got %q, %v", got, err)
-	}
+	got, err := edited(t, text)
+	require.NoError(t, err)
+	expect.Equal(t, "file", text, got)
 }
 
 func TestApplyFailsRatherThanChangeOtherParts(t *testing.T) {

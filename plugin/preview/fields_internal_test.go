@@ -3,6 +3,8 @@ package preview
 import (
 	"testing"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -10,7 +12,6 @@ import (
 func TestRecordsAreNotCompared(t *testing.T) {
 	o, err := ownership.ParseObject([]byte(
 		`{"metadata":{"annotations":{"` + ownership.AppliedAnnotation + `":"{}","` + ownership.LastAppliedAnnotation + `":"{}"},"name":"web"}}`))
-	if got, want := string(plain(o).Text()), `{"metadata":{"name":"web"}}`; err != nil || got != want {
-		t.Errorf("want %s, got %s, %v", want, got, err)
-	}
+	require.NoError(t, err)
+	expect.Equal(t, "object", `{"metadata":{"name":"web"}}`, string(plain(o).Text()))
 }

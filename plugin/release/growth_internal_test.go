@@ -7,6 +7,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/growth"
 	"github.com/ownership-handoff/handoff/internal/race"
+	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 func TestTimeIsLinearInReleasedFields(t *testing.T) {
@@ -43,7 +44,7 @@ func TestTimeIsLinearInReleasedFields(t *testing.T) {
 						t.Fatal(refusals)
 					}
 					_, err := plan.patch()
-					must(t, err)
+					require.NoError(t, err)
 					if len(plan.Released) < 1000 || len(plan.Diff) == 0 {
 						t.Fatal("nothing was released")
 					}

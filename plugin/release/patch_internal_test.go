@@ -7,9 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -17,7 +18,7 @@ import (
 func claimsOf(t *testing.T, o ownership.Object) (lines []string) {
 	t.Helper()
 	entries, err := o.Entries()
-	must(t, err)
+	require.NoError(t, err)
 	for _, e := range entries {
 		lines = append(lines, strings.TrimSpace(e.Manager+" "+e.Operation+" "+string(e.Fields.Text())))
 	}
@@ -27,9 +28,9 @@ func claimsOf(t *testing.T, o ownership.Object) (lines []string) {
 func patched(t *testing.T, o ownership.Object, patch []byte) ownership.Object {
 	t.Helper()
 	text, err := jsonpatch.MergePatch(o.Text(), patch)
-	must(t, err)
+	require.NoError(t, err)
 	result, err := ownership.ParseObject(text)
-	must(t, err)
+	require.NoError(t, err)
 	return result
 }
 
@@ -37,7 +38,7 @@ func patched(t *testing.T, o ownership.Object, patch []byte) ownership.Object {
 func membersOf(t *testing.T, patch []byte) []string {
 	t.Helper()
 	var written map[string]map[string]any
-	must(t, json.Unmarshal(patch, &written))
+	require.NoError(t, json.Unmarshal(patch, &written))
 	return slices.Concat(slices.Sorted(maps.Keys(written)), slices.Sorted(maps.Keys(written["metadata"])))
 }
 
@@ -74,14 +75,12 @@ func TestSettleReturnsTheAnnotation(t *testing.T) {
 			o.entries = c.after
 			after := o.subject(t).Object
 			patch, err := p.settle(after.Text())
-			must(t, err)
+			require.NoError(t, err)
 			var got []string
 			if patch != nil {
 				got = claimsOf(t, patched(t, after, patch))
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "managedFields", c.want, got)
 		})
 	}
 }

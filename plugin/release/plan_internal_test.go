@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
+	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -56,23 +57,15 @@ func (o object) subject(t *testing.T) source.Subject {
 	text := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{%s"name":"web","resourceVersion":"7","managedFields":[%s]},%s`,
 		version, kind, annotations, strings.ReplaceAll(strings.Join(o.entries, ","), "VERSION", version), o.body[1:])
 	group, err := schema.ParseGroupVersion(version)
-	must(t, err)
+	require.NoError(t, err)
 	s := source.Subject{Identity: source.Identity{Kind: group.WithKind(kind), Name: "web"}}
 	s.Object, err = ownership.ParseObject([]byte(text))
-	must(t, err)
+	require.NoError(t, err)
 	s.Context = ownership.ObjectContext{Managers: config.Default().Managers(), Autoscaler: o.autoscaler}
 	if o.autoscaler != "" {
 		s.Context.Scale = fieldpath.MakePathOrDie("spec", "replicas")
 	}
 	return s
-}
-
-// must ends the test if an error is not nil.
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func planOf(t *testing.T, s source.Subject, fields ...string) (Plan, []error) {
@@ -177,26 +170,18 @@ func TestPlan(t *testing.T) {
 			if refusals != nil {
 				t.Fatal(refusals)
 			}
-			if diff := cmp.Diff(c.diff, p.Diff, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("diff (-want +got):\n%s", diff)
-			}
-			if got := Texts(p.Delete); got != c.delete {
-				t.Errorf("delete %s, want %s", got, c.delete)
-			}
+			expect.Equal(t, "diff", c.diff, p.Diff, cmpopts.EquateEmpty())
+			expect.Equal(t, "delete", c.delete, Texts(p.Delete))
 			patch, err := p.patch()
-			must(t, err)
+			require.NoError(t, err)
 			records := []string{"metadata", "annotations", "managedFields", "resourceVersion"}
 			if !strings.Contains(strings.Join(c.diff, ""), "- last-applied: ") {
 				records = slices.Delete(records, 1, 2)
 			}
-			if diff := cmp.Diff(records, membersOf(t, patch)); diff != "" {
-				t.Errorf("members of the patch (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "members of the patch", records, membersOf(t, patch))
 			s.Object = patched(t, s.Object, patch)
 			lastApplied, _ := s.Object.Annotation(ownership.LastAppliedAnnotation).String()
-			if got := lastAppliedBody(t, lastApplied); got != c.left {
-				t.Errorf("last-applied: %s, want %s", got, c.left)
-			}
+			expect.Equal(t, "last-applied", c.left, lastAppliedBody(t, lastApplied))
 			again, refusals := planOf(t, s, c.fields...)
 			if refusals != nil || len(again.Diff) > 0 {
 				t.Errorf("once more: %v %v", again.Diff, refusals)

@@ -12,6 +12,7 @@ import (
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	clientgotesting "k8s.io/client-go/testing"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/require"
 )
 
@@ -66,12 +67,8 @@ func TestTheScaleFieldOfAVersionWithoutAScaleSubresource(t *testing.T) {
 			if err != nil || field.gap != "" {
 				t.Fatalf("error %v, gap %q", err, field.gap)
 			}
-			if got := field.path.String(); got != c.want {
-				t.Errorf("want path %q, got %q", c.want, got)
-			}
-			if got := len(objects.Actions()); got != c.requests {
-				t.Errorf("want %d requests, because reading the CustomResourceDefinition requires a permission, got %d", c.requests, got)
-			}
+			expect.Equal(t, "path", c.want, field.path.String())
+			expect.Equal(t, "requests, as reading the CustomResourceDefinition requires a permission", c.requests, len(objects.Actions()))
 			if served, _ := cluster.kind(kind.GroupKind()); served.Kind != kind {
 				t.Errorf("want the preferred version %s, got %+v", kind, served)
 			}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -24,9 +25,7 @@ func TestParserTextHidesWhatItQuotesFromTheFile(t *testing.T) {
 		"yaml: unknown anchor '!?' referenced":              "unknown anchor *** referenced",
 		"invalid character 'h' looking for a value":         "invalid character *** looking for a value",
 	} {
-		if got := source.ParserText(errors.New(text)); got != want {
-			t.Errorf("%s: want %s, got %s", text, want, got)
-		}
+		expect.Equal(t, text, want, source.ParserText(errors.New(text)))
 	}
 }
 
@@ -58,8 +57,6 @@ func TestIsPermission(t *testing.T) {
 		"no user":                          {apierrors.NewUnauthorized("Unauthorized"), true},
 		"a policy, which can quote it":     {apierrors.NewForbidden(secrets, "token", errors.New("ValidatingAdmissionPolicy 'p' denied request: hunter2")), false},
 	} {
-		if got := source.IsPermission(c.err); got != c.want {
-			t.Errorf("%s: want %v, got %v for %v", sentence, c.want, got, c.err)
-		}
+		expect.Equal(t, sentence, c.want, source.IsPermission(c.err))
 	}
 }

@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/resource"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/plugin/source"
 	"github.com/ownership-handoff/handoff/plugin/strip"
@@ -163,12 +163,8 @@ func TestFileDropsOrSetsTheFieldsThatOthersOwn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, lines := stripped(t, c.annotations, c.entries, c.live, c.spec)
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(c.lines, lines); diff != "" {
-				t.Errorf("lines (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "manifest", c.want, got)
+			expect.Equal(t, "lines", c.lines, lines)
 		})
 	}
 }
