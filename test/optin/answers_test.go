@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/installation"
@@ -64,12 +64,8 @@ func TestTheAnswerIsWhatTheAPIServerDoes(t *testing.T) {
 	install(t, handofftest.Options{Args: unlabeled, Manifests: allNamespaces(t)})
 	t.Run("all namespaces", func(t *testing.T) {
 		compare(t, cells)
-		if diff := cmp.Diff(written(byNamespace), play(t, newNamespace(t), "")); diff != "" {
-			t.Errorf("the API server's calls (-want +got):\n%s", diff)
-		}
-		if got := metric(t, "handoff_stale_namespace_labels"); got != "" {
-			t.Errorf("the metric of labels is %s", got)
-		}
+		expect.Equal(t, "the API server's calls", written(byNamespace), play(t, newNamespace(t, ""), ""))
+		expect.Equal(t, "the metric of labels", "", metric(t, "handoff_stale_namespace_labels"))
 	})
 	t.Run("not at all", func(t *testing.T) {
 		unregister(t)

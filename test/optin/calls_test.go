@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
@@ -80,8 +81,7 @@ const (
 
 // TestCreationsAreSentWhoseManifestIsEditedLater is about kinds without a scale, of which packs name fields.
 func TestCreationsAreSentWhoseManifestIsEditedLater(t *testing.T) {
-	name := newNamespace(t)
-	kubectl(t, "", "annotate", "namespace", name, mode+"=enforce")
+	name := newNamespace(t, "enforce")
 	const pod = `"spec":{"restartPolicy":"%s","containers":[{"name":"a","image":"registry.invalid/a"}]}`
 	job := `{"template":{` + fmt.Sprintf(pod, "Never") + `}}`
 	offset := auditOffset(t)
@@ -94,14 +94,12 @@ func TestCreationsAreSentWhoseManifestIsEditedLater(t *testing.T) {
 		kubectl(t, `{"metadata":{"name":"web"},"apiVersion":`+manifest+`}`, "apply", "--server-side", "-n", name, "-f-")
 	}
 	want := []string{"patch daemonsets: " + byNamespace, "patch cronjobs: " + byNamespace, "patch jobs: ", "patch horizontalpodautoscalers: " + byNamespace}
-	if diff := cmp.Diff(want, audited(t, offset, name)); diff != "" {
-		t.Errorf("the API server's calls (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "the API server's calls", want, audited(t, offset, name))
 }
 
 // TestNamespacesAreCalledForOnlyWhileTheyHaveOptedIn reads the API server's own record of the calls.
 func TestNamespacesAreCalledForOnlyWhileTheyHaveOptedIn(t *testing.T) {
-	name := newNamespace(t)
+	name := newNamespace(t, "")
 	for _, step := range []struct{ annotate, want string }{
 		{"team=web", ""}, // before it opts in
 		{mode + "=enforce", byNamespace},
@@ -112,9 +110,7 @@ func TestNamespacesAreCalledForOnlyWhileTheyHaveOptedIn(t *testing.T) {
 	} {
 		kubectl(t, "", "annotate", "--overwrite", "namespace", name, step.annotate)
 		before := metrics(t, "handoff_reviews_total")
-		if diff := cmp.Diff(counted(step.want), playCounted(t, name, "")); diff != "" {
-			t.Errorf("after kubectl annotate %s, the API server's calls (-want +got):\n%s", step.annotate, diff)
-		}
+		expect.Equal(t, "after kubectl annotate "+step.annotate+", the API server's calls", counted(step.want), playCounted(t, name, ""))
 		kubectl(t, "", "label", "namespace", name, "step=x", "--overwrite") // a write of the namespace itself
 		if still := cmp.Equal(before, metrics(t, "handoff_reviews_total")); still != (step.want == "") {
 			t.Errorf("after kubectl annotate %s, the webhook has answered no reviews: %v", step.annotate, still)
@@ -133,14 +129,9 @@ func TestObjectsOptInThemselvesAndAreReviewedOnce(t *testing.T) {
 		"an object in mode warn, its namespace in enforce":     {"enforce", "warn", byNamespace},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			name := newNamespace(t)
-			if c.namespace != "" {
-				kubectl(t, "", "annotate", "namespace", name, mode+"="+c.namespace)
-			}
+			name := newNamespace(t, c.namespace)
 			got := playCounted(t, name, optin.Label+`: "`+c.object+`"`)
-			if diff := cmp.Diff(counted(c.want), got); diff != "" {
-				t.Errorf("the API server's calls (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "the API server's calls", counted(c.want), got)
 		})
 	}
 }
@@ -161,10 +152,7 @@ func TestTheAPIServerCallsForEitherLabel(t *testing.T) {
 		"another label, namespace in off and object": {"off", "=off", "team=web", ""},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			name := newNamespace(t)
-			if c.namespace != "" {
-				kubectl(t, "", "annotate", "namespace", name, mode+"="+c.namespace)
-			}
+			name := newNamespace(t, c.namespace)
 			kubectl(t, manifest(1, ""), "apply", "-n", name, "-f-")
 			write := func(to string) {
 				switch {
@@ -179,9 +167,7 @@ func TestTheAPIServerCallsForEitherLabel(t *testing.T) {
 			write(c.from)
 			offset := auditOffset(t)
 			write(c.to)
-			if diff := cmp.Diff([]string{"patch deployments: " + c.want}, audited(t, offset, name)); diff != "" {
-				t.Errorf("the API server's calls (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "the API server's calls", []string{"patch deployments: " + c.want}, audited(t, offset, name))
 		})
 	}
 }
@@ -189,7 +175,7 @@ func TestTheAPIServerCallsForEitherLabel(t *testing.T) {
 // TestCopiedLabelsAreHarmless writes the objects to which controllers copy the labels of a Service. The API server calls for none
 // of them.
 func TestCopiedLabelsAreHarmless(t *testing.T) {
-	name := newNamespace(t)
+	name := newNamespace(t, "")
 	const copies = `
 apiVersion: v1
 kind: Endpoints
@@ -207,9 +193,7 @@ endpoints: [{addresses: [10.0.0.NUMBER]}]
 		kubectl(t, strings.ReplaceAll(copies, "NUMBER", number), "apply", "-n", name, "-f-")
 	}
 	want := []string{"create endpoints: ", "create endpointslices: ", "patch endpoints: ", "patch endpointslices: "}
-	if diff := cmp.Diff(want, audited(t, offset, name)); diff != "" {
-		t.Errorf("the API server's calls (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "the API server's calls", want, audited(t, offset, name))
 }
 
 // excluded returns how many writes the API server has excluded by match conditions of webhooks.

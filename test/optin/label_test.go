@@ -5,8 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 )
 
@@ -14,7 +13,7 @@ const followsAnnotation = "the label " + mode + " follows the annotation of that
 
 // TestTheLabelFollowsTheAnnotationInTheSameWrite reads the label from the response to each write.
 func TestTheLabelFollowsTheAnnotationInTheSameWrite(t *testing.T) {
-	name := newNamespace(t)
+	name := newNamespace(t, "")
 	annotate := func(value string) []string {
 		return []string{"annotate", "--overwrite", "namespace", name, "-o", "json", value}
 	}
@@ -38,15 +37,9 @@ func TestTheLabelFollowsTheAnnotationInTheSameWrite(t *testing.T) {
 		} else {
 			r = kubectl(t, "", annotate(step.annotation)...)
 		}
-		if got := label(namespaceIn(t, r)); got != step.want {
-			t.Errorf("%s: want label %s, got %s", step.sentence, step.want, got)
-		}
-		if r.Stderr != "" {
-			t.Errorf("%s: want no warning, got %s", step.sentence, r.Stderr)
-		}
-		if managers := managersOfLabel(get(t, name)); managers != nil {
-			t.Errorf("%s: want no manager of the label, got %s", step.sentence, managers)
-		}
+		expect.Equal(t, step.sentence+": label", step.want, label(namespaceIn(t, r)))
+		expect.Equal(t, step.sentence+": warnings", "", r.Stderr)
+		expect.Equal(t, step.sentence+": managers of the label", []string(nil), managersOfLabel(get(t, name)))
 	}
 }
 
@@ -83,9 +76,7 @@ func TestToolsThatApplyNamespacesKeepTheLabel(t *testing.T) {
 			if label(again) != "enforce" || again.ResourceVersion != first.ResourceVersion {
 				t.Errorf("an unchanged write: label %s, resourceVersion %s, before %s", label(again), again.ResourceVersion, first.ResourceVersion)
 			}
-			if off := namespaceIn(t, write("off")); label(off) != "none" {
-				t.Errorf("mode off: label %s", label(off))
-			}
+			expect.Equal(t, "mode off: label", "none", label(namespaceIn(t, write("off"))))
 			changed := namespaceIn(t, write("warn"))
 			if label(changed) != "warn" || managersOfLabel(changed) != nil {
 				t.Errorf("a changed mode: label %s, managed by %s", label(changed), managersOfLabel(changed))
@@ -100,8 +91,7 @@ func TestToolsThatApplyNamespacesKeepTheLabel(t *testing.T) {
 // TestAManifestThatContainsTheLabel applies a manifest that was exported with the label. It is no conflict, regardless of the
 // other managers of the label.
 func TestAManifestThatContainsTheLabel(t *testing.T) {
-	name := newNamespace(t)
-	kubectl(t, "", "annotate", "namespace", name, mode+"=warn")
+	name := newNamespace(t, "warn")
 	kubectl(t, "", "label", "--overwrite", "namespace", name, mode+"=enforce") // corrected
 	exported := `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "` + name + `", "labels": {"` + mode + `": "enforce"}}}`
 	for _, args := range [][]string{
@@ -111,9 +101,7 @@ func TestAManifestThatContainsTheLabel(t *testing.T) {
 		if o := namespaceIn(t, r); label(o) != "warn" || managersOfLabel(o) != nil {
 			t.Errorf("%v: label %s, managed by %s", args, label(o), managersOfLabel(o))
 		}
-		if diff := cmp.Diff([]string{followsAnnotation}, r.Warnings()); diff != "" {
-			t.Errorf("%v: warnings (-want +got):\n%s", args, diff)
-		}
+		expect.Equal(t, strings.Join(args, " ")+": warnings", []string{followsAnnotation}, r.Warnings())
 	}
 }
 
@@ -128,14 +116,9 @@ func TestTheLabelCannotBeWritten(t *testing.T) {
 		"a label, in mode off":               {"off", "=enforce", "none"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			name := newNamespace(t)
-			if c.annotation != "" {
-				kubectl(t, "", "annotate", "namespace", name, mode+"="+c.annotation)
-			}
+			name := newNamespace(t, c.annotation)
 			r := kubectl(t, "", "label", "--overwrite", "namespace", name, mode+c.label)
-			if diff := cmp.Diff([]string{followsAnnotation}, r.Warnings()); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "warnings", []string{followsAnnotation}, r.Warnings())
 			o := get(t, name)
 			if label(o) != c.want || managersOfLabel(o) != nil {
 				t.Errorf("want label %s without a manager, got %s, managed by %s", c.want, label(o), managersOfLabel(o))

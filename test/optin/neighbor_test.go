@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -22,6 +21,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/objects"
@@ -43,10 +43,7 @@ const neighborsDeployment = `{"apiVersion":"apps/v1","kind":"Deployment","metada
 // newNeighbor creates the namespace of a team in a mode; "" for one without handoff.
 func newNeighbor(t *testing.T, inMode string) *neighbor {
 	t.Helper()
-	n := &neighbor{namespace: newNamespace(t)}
-	if inMode != "" {
-		kubectl(t, "", "annotate", "namespace", n.namespace, mode+"="+inMode)
-	}
+	n := &neighbor{namespace: newNamespace(t, inMode)}
 	kubectl(t, strings.Replace(neighborsDeployment, "IMAGE", "1", 1), "apply", "-n", n.namespace, "-f-")
 	kubectl(t, "", "autoscale", "deployment", "web", "-n", n.namespace, "--max=9")
 	kubectl(t, "", "scale", "deployment", "web", "-n", n.namespace, "--replicas=7")
@@ -111,8 +108,7 @@ type tenant struct {
 
 func newTenant(t *testing.T, neighbor string) *tenant {
 	t.Helper()
-	m := &tenant{T: t, namespace: newNamespace(t), neighbor: neighbor}
-	kubectl(t, "", "annotate", "namespace", m.namespace, mode+"=enforce")
+	m := &tenant{T: t, namespace: newNamespace(t, "enforce"), neighbor: neighbor}
 	for _, role := range []string{"admin", "edit", "view"} { // no controller aggregates their rules in the ClusterRole admin
 		kubectl(t, "", "create", "rolebinding", role, "-n", m.namespace, "--clusterrole=system:aggregate-to-"+role, "--user=mallory")
 	}
@@ -132,9 +128,7 @@ func newTenant(t *testing.T, neighbor string) *tenant {
 func (m *tenant) object(text string) *unstructured.Unstructured {
 	m.Helper()
 	o := &unstructured.Unstructured{}
-	if err := json.Unmarshal([]byte(strings.NewReplacer("NEIGHBOR", m.neighbor, "NS", m.namespace).Replace(text)), &o.Object); err != nil {
-		m.Fatal(err)
-	}
+	must(m.T, json.Unmarshal([]byte(strings.NewReplacer("NEIGHBOR", m.neighbor, "NS", m.namespace).Replace(text)), &o.Object))
 	if o.GetNamespace() == "" && o.GetKind() != "Namespace" {
 		o.SetNamespace(m.namespace)
 	}
@@ -304,9 +298,7 @@ func TestATenantChangesNothingForOthers(t *testing.T) {
 			if err := c.do(m); (c.refused == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.refused) {
 				t.Errorf("want it refused with %q, got %s", c.refused, short(fmt.Sprint(err)))
 			}
-			if diff := cmp.Diff(before, n.look(t)); diff != "" {
-				t.Errorf("what the neighbor sees (-before +after):\n%s", diff)
-			}
+			expect.Equal(t, "what the neighbor sees, before and after", before, n.look(t))
 			checkLog(t, cluster.webhook.Log()[logged:])
 		})
 	}

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
@@ -54,13 +54,9 @@ func TestObjectsOutsideNamespacesAreCalledForOnlyWithTheLabel(t *testing.T) {
 				applyOutside(t, generation, labels)
 			}
 			got := audited(t, offset, "")
-			if excluded(t, outside) != conditions {
-				t.Error("the API server has evaluated match conditions of which one is false")
-			}
+			expect.Equal(t, "evaluations of match conditions of which one is false", conditions, excluded(t, outside))
 			kubectl(t, objectsOutside, "delete", "-f-")
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("the API server's calls (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "the API server's calls", want, got)
 		})
 	}
 }
@@ -78,7 +74,5 @@ func TestNothingOutsideNamespacesIsBlockedWithoutPods(t *testing.T) {
 	applyOutside(t, "1", optin.Label+": enforce")
 	applyOutside(t, "2", optin.Label+": enforce")
 	kubectl(t, objectsOutside, "delete", "-f-")
-	if failed := apiServerMetric(t, "apiserver_admission_webhook_fail_open_count", outside) - before; failed != 3 {
-		t.Errorf("%d calls failed, want 3", failed)
-	}
+	expect.Equal(t, "failed calls", 3, apiServerMetric(t, "apiserver_admission_webhook_fail_open_count", outside)-before)
 }

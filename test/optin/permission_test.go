@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // TestThePolicyLimitsThePermissionToTheLabel impersonates the ServiceAccount, as someone could who controls a pod of handoff. No
@@ -36,9 +38,7 @@ func TestThePolicyLimitsThePermissionToTheLabel(t *testing.T) {
 		return err != nil && strings.Contains(err.Error(), except)
 	})
 	renamed := clientOf(t, strings.Replace(serviceAccount, ":handoff-webhook", ":acme-handoff-webhook", 1), "system:masters")
-	if err := patch(renamed, plain, `{"metadata":{"labels":{"a":"b"}}}`); err == nil || !strings.Contains(err.Error(), except) {
-		t.Errorf("an installation with a namePrefix: want it refused with %q, got %v", except, err)
-	}
+	expect.Error(t, "an installation with a namePrefix", except, patch(renamed, plain, `{"metadata":{"labels":{"a":"b"}}}`))
 	for sentence, c := range map[string]struct{ namespace, patch, refused string }{
 		"no change":                              {warned, `{}`, ""},
 		"the label of the annotation, by itself": {warned, label + `"warn"}}}`, managed}, // only the response to a review sets it

@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/test/golden"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
@@ -17,8 +16,7 @@ import (
 
 // TestLabelsAreRepairedAfterAnOutage changes namespaces while no webhook answers.
 func TestLabelsAreRepairedAfterAnOutage(t *testing.T) {
-	annotated, removed, forged, untouched := newNamespace(t), newNamespace(t), newNamespace(t), newNamespace(t)
-	kubectl(t, "", "annotate", "namespace", removed, mode+"=enforce")
+	annotated, removed, forged, untouched := newNamespace(t, ""), newNamespace(t, "enforce"), newNamespace(t, ""), newNamespace(t, "")
 	must(t, cluster.webhook.Stop())
 	kubectl(t, "", "annotate", "namespace", annotated, mode+"=enforce")
 	kubectl(t, "", "annotate", "namespace", removed, mode+"-")
@@ -31,19 +29,11 @@ func TestLabelsAreRepairedAfterAnOutage(t *testing.T) {
 	before := get(t, untouched).ResourceVersion
 
 	// Every pod repairs labels, also one that the API server does not call.
-	other, err := handofftest.Start(t.Context(), cluster.plane, handofftest.Options{Kubeconfig: cluster.kubeconfig})
-	must(t, err)
-	defer func() {
-		if err := other.Stop(); err != nil {
-			t.Error(err)
-		}
-	}()
+	other := startUnregistered(t, cluster.kubeconfig)
 	install(t, handofftest.Options{})
 	for name, want := range map[string]string{annotated: "enforce", removed: "none", forged: "none"} {
 		eventually(t, "the label is "+want, func() bool { return label(get(t, name)) == want })
-		if managers := managersOfLabel(get(t, name)); managers != nil {
-			t.Errorf("want no manager of the label, got %s", managers)
-		}
+		expect.Equal(t, "managers of the label", []string(nil), managersOfLabel(get(t, name)))
 		line := `"made the label of a namespace follow its mode annotation","namespace":"` + name + `"`
 		if !strings.Contains(cluster.webhook.Log()+other.Log(), line) {
 			t.Errorf("the log does not contain the repair of %s", name)
@@ -54,39 +44,27 @@ func TestLabelsAreRepairedAfterAnOutage(t *testing.T) {
 	if repaired < 3 || repaired > 6 {
 		t.Errorf("want 3 namespaces repaired by one of two pods each, or by both at the same time, got %d repairs", repaired)
 	}
-	if after := get(t, untouched).ResourceVersion; after != before {
-		t.Error("a namespace without a mode was written")
-	}
-	if diff := cmp.Diff(written(byNamespace), play(t, annotated, "")); diff != "" {
-		t.Errorf("after the repair, the API server's calls (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "the version of a namespace without a mode", before, get(t, untouched).ResourceVersion)
+	expect.Equal(t, "after the repair, the API server's calls", written(byNamespace), play(t, annotated, ""))
 }
 
 // TestRepairsThatCannotSucceed verifies that a webhook that may not patch namespaces, or that the API server does not call for a
 // namespace, says so and keeps answering.
 func TestRepairsThatCannotSucceed(t *testing.T) {
-	name := newNamespace(t)
+	name := newNamespace(t, "")
 	kubectl(t, "", "label", "namespace", name, "ownership-handoff.io/system=true") // excluded, as handoff's own namespace
 	kubectl(t, "", "annotate", "namespace", name, mode+"=enforce")
 	defer func() { kubectl(t, "", "annotate", "namespace", name, mode+"-") }()
 	eventually(t, "the repair has no effect", func() bool {
 		return metric(t, `handoff_namespace_label_repairs_total{result="not_called"}`) != ""
 	})
-	if got := metric(t, "handoff_stale_namespace_labels"); got != "1" {
-		t.Errorf("namespaces with a stale label: want 1, got %s", got)
-	}
+	expect.Equal(t, "namespaces with a stale label", "1", metric(t, "handoff_stale_namespace_labels"))
 
 	const reader = "system:serviceaccount:elsewhere:reader"
 	kubeconfig, err := cluster.plane.AddUser(reader)
 	must(t, err)
 	kubectl(t, "", "create", "clusterrolebinding", "reader", "--clusterrole=handoff-webhook", "--user="+reader)
-	webhook, err := handofftest.Start(t.Context(), cluster.plane, handofftest.Options{Kubeconfig: kubeconfig})
-	must(t, err) // it is not ready
-	defer func() {
-		if err := webhook.Stop(); err != nil {
-			t.Error(err)
-		}
-	}()
+	webhook := startUnregistered(t, kubeconfig) // it is not ready
 	eventually(t, "the repair is forbidden", func() bool {
 		text, err := webhook.Metrics(t.Context())
 		return err == nil && strings.Contains(text, `handoff_namespace_label_repairs_total{result="forbidden"}`)
@@ -108,10 +86,7 @@ func TestTheDocumentedCommandsForTheLabel(t *testing.T) {
 	modes := map[string]string{"enforce": "enforce", "warn": "warn", "off": "none", "": "none"}
 	names := map[string]string{}
 	for mode, want := range modes {
-		names[mode] = newNamespace(t)
-		if mode != "" {
-			kubectl(t, "", "annotate", "namespace", names[mode], optin.Annotation+"="+mode)
-		}
+		names[mode] = newNamespace(t, mode)
 		if want != "none" {
 			kubectl(t, "", "label", "namespace", names[mode], optin.Label+"="+want)
 		}

@@ -116,9 +116,7 @@ func startWebhook(ctx context.Context, options handofftest.Options) (err error) 
 func kubectl(t *testing.T, stdin string, args ...string) process.Result {
 	t.Helper()
 	r := process.Run(t.Context(), nil, stdin, cluster.plane.Kubectl, args...)
-	if r.Err != nil {
-		t.Fatal(r.Err)
-	}
+	must(t, r.Err)
 	return r
 }
 
@@ -159,11 +157,25 @@ func namespaceIn(t *testing.T, r process.Result) *corev1.Namespace {
 	return o
 }
 
-// newNamespace creates a namespace without a mode. It is never deleted, because there is no controller that would do it.
-func newNamespace(t *testing.T) (name string) {
+// newNamespace creates a namespace, and annotates it with a mode unless that is empty. It is never deleted, because there is no
+// controller that would do it.
+func newNamespace(t *testing.T, inMode string) (name string) {
 	t.Helper()
 	out := kubectl(t, `{"apiVersion": "v1", "kind": "Namespace", "metadata": {"generateName": "optin-"}}`, "create", "-f-", "-o", "json")
-	return namespaceIn(t, out).Name
+	name = namespaceIn(t, out).Name
+	if inMode != "" {
+		kubectl(t, "", "annotate", "namespace", name, mode+"="+inMode)
+	}
+	return name
+}
+
+// startUnregistered starts a webhook that the API server does not call, with a user's permissions, until the test ends.
+func startUnregistered(t *testing.T, kubeconfig string) *handofftest.Webhook {
+	t.Helper()
+	webhook, err := handofftest.Start(t.Context(), cluster.plane, handofftest.Options{Kubeconfig: kubeconfig})
+	must(t, err)
+	t.Cleanup(func() { must(t, webhook.Stop()) })
+	return webhook
 }
 
 func get(t *testing.T, name string) *corev1.Namespace {
