@@ -51,9 +51,7 @@ func TestDefaultManagers(t *testing.T) {
 		got := lists{managers.IsAutoscaler(manager), managers.IsApplier(e), managers.IsImperative(e)}
 		expect.Equal(t, manager, want, got)
 	}
-	if rules := config.Default().Rules; len(rules) > 0 {
-		t.Errorf("want no rules by default, got %v", rules)
-	}
+	expect.Equal(t, "the number of rules by default", 0, len(config.Default().Rules))
 }
 
 func TestAListInTheFileReplacesOnlyItsDefault(t *testing.T) {
@@ -204,9 +202,7 @@ func TestHashIdentifiesWhatAFileSays(t *testing.T) {
 	} {
 		expect.Equal(t, sentence+": has the hash of the default", same, parse(t, sentence).Hash() == config.Default().Hash())
 	}
-	if shipped.Hash() != config.Default().Hash() {
-		t.Errorf("the shipped file is not the default: %q", shipped)
-	}
+	expect.Equal(t, "the hash of the shipped file", config.Default().Hash(), shipped.Hash())
 }
 
 func TestTheDefaultScalersAreThoseOfPackageScale(t *testing.T) {
