@@ -164,7 +164,7 @@ func (k *keeper) restoredValues() (operations []Operation) {
 // lastApplied returns the last-applied annotation without the kept fields, and the operation that sets it, none if that changes nothing.
 // Metadata and its annotations stay even if they become empty, as kubectl records them in every last-applied configuration.
 func (k *keeper) lastApplied() (text []byte, operations []Operation) {
-	text = lastAppliedOf(k.write.Incoming)
+	text, _ = k.write.Incoming.Annotation(ownership.LastAppliedAnnotation).Bytes()
 	if read, _ := k.write.Incoming.LastAppliedManifest(); read == nil {
 		return text, nil
 	}
@@ -192,12 +192,6 @@ func (k *keeper) lastApplied() (text []byte, operations []Operation) {
 	return text, []Operation{{Op: "replace", Path: pointer, Value: string(text)}}
 }
 
-// lastAppliedOf returns the text of an object's last-applied annotation, nil if it has none.
-func lastAppliedOf(o ownership.Object) []byte {
-	text, _ := o.Annotation(ownership.LastAppliedAnnotation).Bytes()
-	return text
-}
-
 // managedFields returns the operation that sets the entries in the incoming object, none if it has them already. onlyKept
 // reports whether the rewrite clears no fields.
 func (k *keeper) managedFields(entries []ownership.Entry, lastApplied []byte, onlyKept bool) ([]Operation, error) {
@@ -222,7 +216,8 @@ func (k *keeper) becomesLive(entries []ownership.Entry, lastApplied []byte) bool
 		differs = ownership.LastAppliedPath() // the entry of a client-side applier comes to contain it
 	}
 	live, incoming := k.write.Live.Annotation(ownership.LastAppliedAnnotation), k.write.Incoming.Annotation(ownership.LastAppliedAnnotation)
-	isSame := (live == nil) == (incoming == nil) && bytes.Equal(lastApplied, lastAppliedOf(k.write.Live))
+	was, _ := live.Bytes()
+	isSame := (live == nil) == (incoming == nil) && bytes.Equal(lastApplied, was)
 	if !isSame || !managedfields.SameFieldsBut(entries, k.write.LiveEntries, differs) {
 		return false
 	}
