@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/ownership-handoff/handoff/internal/apitypes"
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
@@ -189,11 +190,8 @@ func (w *fieldWalk) partsOf(live *jsontree.Node) (parts []*jsontree.Node) {
 
 // isUnsetTime reports whether a child of the current position is the creationTimestamp of metadata, without a value.
 func (w *fieldWalk) isUnsetTime(name fieldpath.PathElement, is *jsontree.Node) bool {
-	if len(w.path) == 0 || name.FieldName == nil || *name.FieldName != "creationTimestamp" || is != nil && !is.IsNull() {
-		return false
-	}
-	parent := w.path[len(w.path)-1].FieldName
-	return parent != nil && *parent == "metadata"
+	inMetadata := len(w.path) > 0 && fieldpattern.IsNamed(w.path[len(w.path)-1], "metadata")
+	return inMetadata && fieldpattern.IsNamed(name, "creationTimestamp") && (is == nil || is.IsNull())
 }
 
 // nameOf returns the path element of a member or element: the first of its subsets, else the name or the index.

@@ -33,13 +33,7 @@ var units = fieldpattern.MustParse(
 	".spec.jobTemplate.spec.template.spec.serviceAccount",
 )
 
-var unitTree = newUnitTree()
-
-func newUnitTree() *ruleTree {
-	t := &ruleTree{}
-	t.Add(nil, units...)
-	return t
-}
+var unitTree = new(ruleTree).Add(nil, units...)
 
 // UnitOf returns the path of the unit that a field of an object of a kind is or belongs to; ok is false for any other field, which the
 // manifest deletes when it drops it (row 5). inMap reports whether the unit is a key of a map of strings.

@@ -36,8 +36,8 @@ type End[Of comparable] struct {
 // anyElement is the key of a wildcard in a Tree. The names of the fields that identify an element follow it, as in *name,port.
 const anyElement = "*"
 
-// Add adds patterns of something.
-func (t *Tree[Of]) Add(of Of, patterns ...Pattern) {
+// Add adds patterns of something, and returns the tree.
+func (t *Tree[Of]) Add(of Of, patterns ...Pattern) *Tree[Of] {
 	for _, p := range patterns {
 		n := t
 		for _, matcher := range p {
@@ -47,6 +47,7 @@ func (t *Tree[Of]) Add(of Of, patterns ...Pattern) {
 			n.ends = append(n.ends, End[Of]{of, p.IsBroad()})
 		}
 	}
+	return t
 }
 
 // PatternOf returns the pattern that matches a path.
