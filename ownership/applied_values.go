@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -57,11 +58,7 @@ func (a appliedValues) setEdited(c *ContestedField, rules []*Rule, base []byte) 
 // status reports whether a field of live has a value that a manifest has set last, as isBase also shows, and whether it is known not to.
 func (a appliedValues) status(path fieldpath.Path, live []byte, isBase bool) (isApplied, isUnapplied bool) {
 	hashes := a.hashes[path.String()]
-	is := hashOf(path, live)
-	for _, last := range hashes {
-		isApplied = isApplied || last == is
-	}
-	isApplied = isApplied || isBase
+	isApplied = isBase || slices.Contains(slices.Collect(maps.Values(hashes)), hashOf(path, live))
 	return isApplied, len(hashes) > 0 && !isApplied
 }
 

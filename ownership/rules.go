@@ -16,8 +16,7 @@ type Rules struct{ list []*Rule }
 
 // NewRules returns rules in the order in which they decide.
 func NewRules(list ...Rule) (r Rules) {
-	for i := range list {
-		rule := list[i]
+	for i, rule := range list {
 		rule.order = i
 		r.list = append(r.list, &rule)
 	}
