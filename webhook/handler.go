@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -49,11 +50,7 @@ func (h *Handler) review(ctx context.Context, body []byte, readErr error) (answe
 			answer = h.failOpen(&r, errPanic)
 		}
 	}()
-	err := r.decode(body)
-	if readErr != nil {
-		err = readErr
-	}
-	if err != nil {
+	if err := cmp.Or(readErr, r.decode(body)); err != nil {
 		return h.failOpen(&r, err)
 	}
 	out, err := h.evaluate(&r)

@@ -2,6 +2,7 @@ package apitypes
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -62,10 +63,7 @@ const (
 // replaces the annotation: the two must be equal (ValidateAppArmorPodAnnotations in k8s.io/kubernetes/pkg/apis/core/validation).
 func (f KeptField) appArmorOf(container string) string {
 	spec := f.podSpecIn(f.Incoming)
-	in := elementNamed(spec.Member("containers"), container)
-	if in == nil {
-		in = elementNamed(spec.Member("initContainers"), container)
-	}
+	in := cmp.Or(elementNamed(spec.Member("containers"), container), elementNamed(spec.Member("initContainers"), container))
 	switch {
 	case in == nil:
 		return "the manifest removed container " + container

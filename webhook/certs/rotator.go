@@ -16,6 +16,7 @@
 package certs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,10 +138,7 @@ func (r *Rotator) trySync(ctx context.Context) (next time.Duration) {
 func (r *Rotator) sync(ctx context.Context) (next time.Duration, err error) {
 	configuration, configurationErr := r.configuration(ctx)
 	pair, err := r.secret(ctx)
-	if err == nil {
-		err = configurationErr
-	}
-	if err != nil {
+	if err := cmp.Or(err, configurationErr); err != nil {
 		return 0, err
 	}
 	r.last = pair.ca
