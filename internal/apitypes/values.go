@@ -40,16 +40,11 @@ func AsDeclared(path fieldpath.Path, live, declared []byte) bool {
 	switch {
 	case at < 0 || at < len(path)-3:
 		return false
-	case at == len(path)-1:
-		return sameResources(live, declared)
+	case at == len(path)-1: // ResourceRequirements (k8s.io/api/core/v1), of which empty members do not count
+		return areIn(jsontree.Valid(live), jsontree.Valid(declared)) && areIn(jsontree.Valid(declared), jsontree.Valid(live))
 	default:
 		return sameQuantities(live, declared)
 	}
-}
-
-// sameResources reports whether two JSON texts of ResourceRequirements (k8s.io/api/core/v1) are equal. Empty members do not count.
-func sameResources(live, declared []byte) bool {
-	return areIn(jsontree.Valid(live), jsontree.Valid(declared)) && areIn(jsontree.Valid(declared), jsontree.Valid(live))
 }
 
 // areIn reports whether all resources of a value are the same in the other one.

@@ -115,17 +115,10 @@ func (n *Node) AppendText(out []byte) []byte {
 			out = append(out, ',')
 		}
 		if n.Kind == '{' {
-			out = append(appendQuoted(out, c.Name), ':')
+			out, _ = jsontext.AppendQuote(out, c.Name) // no error: the name was read as valid JSON
+			out = append(out, ':')
 		}
 		out = c.Node.AppendText(out)
 	}
 	return append(out, byte(n.Kind)+2) // in ASCII, as '}' is to '{' and ']' to '['
-}
-
-func appendQuoted(out []byte, text string) []byte {
-	quoted, err := jsontext.AppendQuote(out, text)
-	if err != nil {
-		return append(out, `""`...) // cannot happen: the text was read as valid JSON
-	}
-	return quoted
 }
