@@ -133,11 +133,9 @@ func (f *State) NamespaceMode(name string) (mode string, ok bool) {
 	if !f.Ready() {
 		return "", false
 	}
-	namespace := f.namespace(name)
-	if namespace == nil {
-		return "", false
+	if namespace := f.namespace(name); namespace != nil {
+		mode, ok = namespace.Annotations[optin.Annotation]
 	}
-	mode, ok = namespace.Annotations[optin.Annotation]
 	return mode, ok
 }
 
@@ -184,11 +182,10 @@ func (f *State) ScalePath(group, version, kind string) fieldpath.Path {
 	if !f.Ready() {
 		return nil
 	}
-	crd := f.definition(schema.GroupKind{Group: group, Kind: kind})
-	if crd == nil {
-		return nil
+	if crd := f.definition(schema.GroupKind{Group: group, Kind: kind}); crd != nil {
+		return scale.Declared(crd, version)
 	}
-	return scale.Declared(crd, version)
+	return nil
 }
 
 // definition returns the CustomResourceDefinition of a kind as it is stored, nil if there is none.

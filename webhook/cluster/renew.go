@@ -112,8 +112,7 @@ func (r *renewal) page(ctx context.Context, options metav1.ListOptions) (runtime
 func (r *renewal) watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	streaming := options.SendInitialEvents != nil && *options.SendInitialEvents
 	if !streaming {
-		seconds := int64(watchFor / time.Second)
-		options.TimeoutSeconds = &seconds
+		options.TimeoutSeconds = new(int64(watchFor / time.Second))
 	}
 	pauses := wait.Backoff{Duration: firstPause, Factor: 2, Cap: maxPause, Steps: math.MaxInt, Jitter: 1}
 	for {
