@@ -7,15 +7,12 @@ import (
 	"time"
 )
 
-// limit is the maximum growth for four times the input. Linear work takes 4 times as long, quadratic 16 times.
-const limit = 12
-
 // WantLinear fails the test if some work on an input of four times the size takes more than 12 times as long. prepare creates the
 // input of a size, and returns the work. The race detector distorts the times: tests skip WantLinear if race.Enabled.
 func WantLinear(t *testing.T, size int, prepare func(size int) (work func())) {
 	t.Helper()
 	one, four := leastTime(t, prepare(size)), leastTime(t, prepare(4*size))
-	if times := float64(four) / float64(one); times > limit {
+	if times := float64(four) / float64(one); times > 12 { // quadratic work takes 16 times as long
 		t.Errorf("four times the input takes %.1f times as long: %v and %v", times, one, four)
 	}
 }
@@ -23,13 +20,11 @@ func WantLinear(t *testing.T, size int, prepare func(size int) (work func())) {
 // leastTime returns the minimum of three CPU times, to exclude garbage collection.
 func leastTime(t *testing.T, work func()) time.Duration {
 	t.Helper()
-	var least time.Duration
+	least := time.Hour
 	for range 3 {
 		begin := Used(t)
 		work()
-		if took := Used(t) - begin; least == 0 || took < least {
-			least = took
-		}
+		least = min(least, Used(t)-begin)
 	}
 	return least
 }

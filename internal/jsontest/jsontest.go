@@ -49,12 +49,11 @@ func Decode(tb testing.TB, text []byte) any {
 // numbers are written.
 func Diff(tb testing.TB, want, got string) string {
 	tb.Helper()
-	var w, g any
-	if err := json.Unmarshal([]byte(want), &w); err != nil {
-		tb.Fatalf("%v: %s", err, want)
+	var values [2]any
+	for i, text := range []string{want, got} {
+		if err := json.Unmarshal([]byte(text), &values[i]); err != nil {
+			tb.Fatalf("%v: %s", err, text)
+		}
 	}
-	if err := json.Unmarshal([]byte(got), &g); err != nil {
-		tb.Fatalf("%v: %s", err, got)
-	}
-	return cmp.Diff(w, g)
+	return cmp.Diff(values[0], values[1])
 }

@@ -125,11 +125,8 @@ func (m *merger) set(manifest, live *node) (*node, error) {
 func union(list, members []member) *node {
 	all := slices.Grow(slices.Clone(list), len(members))
 	at := make(map[string]int, cap(all))
-	for i := range list {
-		text := textOf(&list[i].Node)
-		if _, twice := at[text]; !twice {
-			at[text] = i
-		}
+	for i, member := range slices.Backward(list) {
+		at[textOf(&member.Node)] = i // the first, if there are several
 	}
 	for _, member := range members {
 		text := textOf(&member.Node)
