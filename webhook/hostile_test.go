@@ -71,7 +71,7 @@ func TestTheScaleFieldAlone(t *testing.T) {
 		}
 	}
 	t.Logf("%v, %d owners", seen, compared)
-	if compared < int(number)/4 && number > 1 { //nolint:gosec // a flag
+	if compared < int(number)/4 && number > 1 {
 		t.Errorf("%d owners were compared", compared)
 	}
 	for name := range hostilities {
@@ -79,52 +79,6 @@ func TestTheScaleFieldAlone(t *testing.T) {
 			t.Errorf("no review is hostile in this way: %s", name)
 		}
 	}
-}
-
-// ownerSaid matches the field and the owner in an audit annotation.
-var ownerSaid = regexp.MustCompile(`(?:^|; )[a-z -]+ (\.\S+): live [^;]*, owner ([^;]*) \(([A-Z]\w+)\)`)
-
-// compareOwners compares the owners that the answer to a write names with those that the live object alone shows, as the plugin does. It
-// returns the number of fields.
-func (x *hostile) compareOwners(t *testing.T, annotations map[string]string) (compared int) {
-	t.Helper()
-	if slices.Contains(x.names, panics) {
-		return 0
-	}
-	live, err := ownership.ParseObject([]byte(encode(x.was)))
-	require.NoError(t, err)
-	incoming, err := ownership.ParseObject([]byte(encode(x.is)))
-	require.NoError(t, err)
-	kind := schema.FromAPIVersionAndKind(fmt.Sprint(x.is["apiVersion"]), fmt.Sprint(x.is["kind"]))
-	rules, _ := x.settings().Rules.For(kind.GroupKind(), fmt.Sprint(x.request["namespace"]), incoming)
-	w := ownership.Write{Kind: kind, Live: live}
-	w.ObjectContext = ownership.ObjectContext{Managers: x.Managers.WithRules(rules, nil), Scale: x.scale, Scaler: x.Cluster.Scaler("", "", "", "")}
-	if w.LiveEntries, err = live.Entries(); err != nil {
-		return 0
-	}
-	base, _ := document.Get(unmarshalOrNil(lastAppliedIn(x.was)), x.scale)
-	w.Autoscaler = w.ScalerThatOwns([]byte(encode(base)))
-	fields, err := w.Fields(live)
-	if err != nil {
-		return 0
-	}
-	for _, said := range annotations {
-		for _, m := range ownerSaid.FindAllStringSubmatch(said, -1) {
-			i := slices.IndexFunc(fields, func(f ownership.Field) bool { return f.Path.String() == m[1] })
-			if i < 0 {
-				continue // a unit with other fields
-			}
-			compared++
-			owner, isManifests := fields[i].Owner, m[3] == ownership.Manifest.String()
-			if isManifests && owner.Kind == ownership.Default {
-				continue // an applier manages what last-applied lacks: Fields reports more
-			}
-			if owner.Kind.Decided().String() != m[3] || owner.By != m[2] {
-				t.Errorf("%s: the write says %s (%s), the object %s (%s)", m[1], m[2], m[3], owner.By, owner.Kind.Decided())
-			}
-		}
-	}
-	return compared
 }
 
 // fate is what becomes of the scale field.
@@ -177,6 +131,52 @@ type hostile struct {
 	kept, owned bool
 	// others reports whether rows may change other fields.
 	others bool
+}
+
+// ownerSaid matches the field and the owner in an audit annotation.
+var ownerSaid = regexp.MustCompile(`(?:^|; )[a-z -]+ (\.\S+): live [^;]*, owner ([^;]*) \(([A-Z]\w+)\)`)
+
+// compareOwners compares the owners that the answer to a write names with those that the live object alone shows, as the plugin does. It
+// returns the number of fields.
+func (x *hostile) compareOwners(t *testing.T, annotations map[string]string) (compared int) {
+	t.Helper()
+	if slices.Contains(x.names, panics) {
+		return 0
+	}
+	live, err := ownership.ParseObject([]byte(encode(x.was)))
+	require.NoError(t, err)
+	incoming, err := ownership.ParseObject([]byte(encode(x.is)))
+	require.NoError(t, err)
+	kind := schema.FromAPIVersionAndKind(fmt.Sprint(x.is["apiVersion"]), fmt.Sprint(x.is["kind"]))
+	rules, _ := x.settings().Rules.For(kind.GroupKind(), fmt.Sprint(x.request["namespace"]), incoming)
+	w := ownership.Write{Kind: kind, Live: live}
+	w.ObjectContext = ownership.ObjectContext{Managers: x.Managers.WithRules(rules, nil), Scale: x.scale, Scaler: x.Cluster.Scaler("", "", "", "")}
+	if w.LiveEntries, err = live.Entries(); err != nil {
+		return 0
+	}
+	base, _ := document.Get(unmarshalOrNil(lastAppliedIn(x.was)), x.scale)
+	w.Autoscaler = w.ScalerThatOwns([]byte(encode(base)))
+	fields, err := w.Fields(live)
+	if err != nil {
+		return 0
+	}
+	for _, said := range annotations {
+		for _, m := range ownerSaid.FindAllStringSubmatch(said, -1) {
+			i := slices.IndexFunc(fields, func(f ownership.Field) bool { return f.Path.String() == m[1] })
+			if i < 0 {
+				continue // a unit with other fields
+			}
+			compared++
+			owner, isManifests := fields[i].Owner, m[3] == ownership.Manifest.String()
+			if isManifests && owner.Kind == ownership.Default {
+				continue // an applier manages what last-applied lacks: Fields reports more
+			}
+			if owner.Kind.Decided().String() != m[3] || owner.By != m[2] {
+				t.Errorf("%s: the write says %s (%s), the object %s (%s)", m[1], m[2], m[3], owner.By, owner.Kind.Decided())
+			}
+		}
+	}
+	return compared
 }
 
 // The owners of the scale field in the reviews, as far as it is not the manifest's.
