@@ -9,11 +9,14 @@ import (
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 )
 
+// maxParents is the maximum length of the names of a field's parents together. Longer paths are not looked up.
+const maxParents = 1 << 10
+
 // Search finds the fields of an applier's write. The time is linear in the size of the objects. If the meter ends the work, the result is
 // not valid. The error is ErrManagedFields.
 func (w Write) Search() (*Search, error) {
 	s := &Search{
-		write: w, applied: w.appliedValues(), tree: &fieldtree.Tree{}, atomic: map[*fieldtree.Node]mark{},
+		write: w, applied: w.appliedValues(), tree: &fieldtree.Tree{MaxParents: maxParents}, atomic: map[*fieldtree.Node]mark{},
 		inside: map[*fieldtree.Node]*insideField{}, aliases: map[*fieldtree.Node]*fieldtree.Node{}, elsewhere: w.writersElsewhere(),
 		written: map[*fieldtree.Node][]writtenField{}, losers: map[*fieldtree.Node]string{},
 	}

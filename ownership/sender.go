@@ -1,7 +1,6 @@
 package ownership
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/ownership-handoff/handoff/internal/managedfields"
@@ -58,7 +57,8 @@ func senderEntry(fieldManager string, live, incoming []Entry) Entry {
 	var own []Entry
 	before := managedfields.ByID(live)
 	for _, e := range incoming {
-		if e.Subresource != "" || cmp.Or(fieldManager, e.Manager) != e.Manager || fieldManager == "" && e.IsAnonymous() {
+		mayBeIts := e.Manager == fieldManager || fieldManager == "" && !e.IsAnonymous() // a write can join the oldest entries to a new one
+		if e.Subresource != "" || !mayBeIts {
 			continue
 		}
 		if e.IsUpdated(before) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/webhook"
 )
 
@@ -223,5 +224,25 @@ func TestAnIncompleteBodyFailsOpen(t *testing.T) {
 	response := allowed(t, recorder.Code, recorder.Body.Bytes())
 	if response.Patch != nil || response.UID != "review-uid" || len(response.Warnings) != 1 {
 		t.Errorf("want a warning and no patch, got %q, %s for %s", response.Warnings, response.Patch, response.UID)
+	}
+}
+
+// TestNamesOfAnyLengthAreDecided has names that are at the limit where fields are looked up, and beyond it where they are decided.
+func TestNamesOfAnyLengthAreDecided(t *testing.T) {
+	escaped := strings.Repeat("<", 900) // six times as long in a path element of fieldpath
+	kept := drops(`"spec":{"items":[{"name":"`+escaped+`","f":"V"}]}`, `"spec":{"items":[{"name":"`+escaped+`"}]}`, "{}")
+	kept.annotations = map[string]string{ownership.ControllerFieldsAnnotation: ".spec.items[name=*].f"}
+	kept.before = []string{entry("my-operator", "Update", early, `{"f:spec":{"f:items":{"k:{\"name\":\"`+escaped+`\"}":{"f:f":{}}}}}`, "")}
+	volume := `{"name":"` + strings.Repeat("x", 1000) + `","emptyDir":{}`
+	template := func(volume string) string { return `"spec":{"template":{"spec":{"volumes":[` + volume + `}]}}}` }
+	cleared := grown{was: template(volume), is: template(volume + `,"hostPath":{"path":"/"}`)}
+	cleared.base, cleared.manifest = `"spec":{}`, template(`{"name":"`+strings.Repeat("x", 1000)+`","hostPath":{"path":"/"}`)
+	for sentence, body := range map[string]string{
+		"a key with characters that are escaped": kept.body(),
+		"a volume with a stale default":          strings.NewReplacer(`"ConfigMap"`, `"Deployment"`, `"group":""`, `"group":"apps"`).Replace(cleared.body()),
+	} {
+		if r := newServer(t, enforced()).answer(t, body); r.Patch == nil {
+			t.Errorf("%s: no patch, and the warnings %.300q", sentence, r.Warnings)
+		}
 	}
 }

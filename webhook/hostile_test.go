@@ -134,7 +134,7 @@ type hostile struct {
 }
 
 // ownerSaid matches the field and the owner in an audit annotation.
-var ownerSaid = regexp.MustCompile(`(?:^|; )[a-z -]+ (\.\S+): live [^;]*, owner ([^;]*) \(([A-Z]\w+)\)`)
+var ownerSaid = regexp.MustCompile(`(?:^|; )[a-z -]+ (\.\S+): (?:live [^;]*, )?owner ([^;]*) \(([A-Z]\w+)\)`)
 
 // compareOwners compares the owners that the answer to a write names with those that the live object alone shows, as the plugin does. It
 // returns the number of fields.

@@ -315,6 +315,13 @@ func productDimensions() map[string]dimension {
 			g.base, g.manifest = `"spec":{}`, `"spec":{}`
 			return g.body()
 		}},
+		"fields of an element with a long key, in another API version": {from: 250, to: 2000, keeps: true, body: func(n int) string {
+			element := encode(`k:{"name":"` + strings.Repeat("x", 100*n) + `"}`)
+			g := grown{was: `"data":{"k":"V"}`, is: `"data":{"k":"1"}`, after: []string{entry(csa, "Update", late, `{"f:data":{"f:k":{}}}`, "")}}
+			g.before = []string{entry("my-operator", "Update", early, `{"f:spec":{"f:items":{`+element+`:{`+joined(n, numbered(`"f:f%04d":{}`))+`}}}}`, "")}
+			g.annotations = map[string]string{ownership.ControllerFieldsAnnotation: ".data.k"}
+			return strings.Replace(g.body(), `"manager":"my-operator","operation":"Update","apiVersion":"v1"`, `"manager":"my-operator","operation":"Update","apiVersion":"v2"`, 1)
+		}},
 		"names that paths give an element with a long key": {from: 250, to: 2000, keeps: true, body: func(n int) string {
 			return atomic(`[{"a":"`+strings.Repeat("x", 100*n)+`","w":"V"}]`, joined(n, numbered(`.data.list[a=*,b%05d=*].w`)))
 		}},

@@ -76,12 +76,15 @@ func sameQuantities(a, b []byte) bool {
 	return same(a, b)
 }
 
-// farQuantity matches a text that is no quantity of a resource. Parsing 1e-20000000 takes five seconds, and last-applied can have any.
-var farQuantity = regexp.MustCompile(`[eE][+-]?\d{3}|.{64}`)
+// maxQuantity is the maximum length of a quantity as JSON, and hugeExponent matches one that no quantity of a resource has: parsing
+// 1e-20000000 takes five seconds, and last-applied can have any.
+const maxQuantity = 64
+
+var hugeExponent = regexp.MustCompile(`[eE][+-]?\d{3}`)
 
 // quantity parses a quantity in JSON.
 func quantity(text []byte) (resource.Quantity, error) {
-	if farQuantity.Match(text) {
+	if len(text) > maxQuantity || hugeExponent.Match(text) {
 		return resource.Quantity{}, resource.ErrFormatWrong
 	}
 	return resource.ParseQuantity(strings.Trim(string(text), `"`))

@@ -55,7 +55,7 @@ type adder[State any] struct {
 }
 
 func (a *adder[State]) add(set *jsontree.Node, into *Node, state State, all bool) error {
-	if into.depth >= jsontree.MaxDepth || into.length > maxPath {
+	if a.tree.isFull(into) {
 		return nil
 	}
 	for part := range set.Parts() {

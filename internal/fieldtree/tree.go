@@ -17,6 +17,10 @@ import (
 
 // Tree is a set of paths.
 type Tree struct {
+	// MaxParents is the maximum length of the names of a path without the last one, 0 for none. Longer paths are not added: the paths of n
+	// fields with a long parent have n times its length.
+	MaxParents int
+
 	root  Node
 	nodes []*Node // by ID
 	// children finds the nodes of the elements that were added below others.
@@ -40,7 +44,7 @@ type Node struct {
 
 	isParent bool
 	depth    int32
-	length   int // of the names in the path
+	length   int // of the names in the path, as in managedFields
 	parent   *Node
 }
 
@@ -50,11 +54,13 @@ func (t *Tree) Nodes() []*Node { return t.nodes }
 // Len returns the number of nodes.
 func (t *Tree) Len() int { return len(t.nodes) }
 
-// maxPath is the maximum length of a path without its last element. Longer ones are not looked up: the paths of n fields with a long parent
-// have n times its length.
-const maxPath = 1 << 10
+// isFull reports whether paths end at a node because they would be too long.
+func (t *Tree) isFull(n *Node) bool {
+	return n.depth >= jsontree.MaxDepth || t.MaxParents > 0 && n.length > t.MaxParents
+}
 
-// Add adds a path and returns its node. It returns nil for a path that is empty, too long or cannot be serialized.
+// Add adds a path and returns its node. It returns nil for a path that is empty, longer than jsontree.MaxDepth or MaxParents, or cannot be
+// serialized.
 func (t *Tree) Add(path fieldpath.Path) *Node {
 	n := t.AddUnwanted(path)
 	if n != nil {
@@ -71,7 +77,7 @@ func (t *Tree) AddUnwanted(path fieldpath.Path) *Node {
 	n := &t.root
 	for _, element := range path {
 		key, err := fieldpath.SerializePathElement(element)
-		if err != nil || n.length > maxPath {
+		if err != nil || t.isFull(n) {
 			return nil
 		}
 		n = t.child(n, key, element)

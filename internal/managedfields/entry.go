@@ -112,7 +112,7 @@ func (e Entry) ID() ID {
 	return id
 }
 
-// ByID returns the entries by their identity. The first of several with the same one wins.
+// ByID returns the entries by their identity, as pointers into the list. The first of several with the same one wins.
 func ByID(entries []Entry) map[ID]*Entry {
 	index := make(map[ID]*Entry, len(entries))
 	for i, e := range slices.Backward(entries) {
