@@ -188,12 +188,18 @@ FUZZTIME ?= 5m
 fuzz-long:
 	sh test/oss-fuzz/fuzz.sh '$(FUZZTIME)'
 
-# docs/reliability.md describes it. go test -v ./test/soak -args -help lists more sizes.
+# docs/reliability.md describes it. go test -v ./test/soak -args -help lists more sizes. OTHER is the commit between which and this one
+# the webhook is upgraded and downgraded.
 DURATION ?= 10m
 NAMESPACES ?= 12
 .PHONY: soak
-soak: controlplane bin/helm build ## break one part of a cluster after the other while clients write, and check every write: DURATION=24h NAMESPACES=50 THINK=500ms FAULTS=NAME,NAME
-	go test -count=1 -timeout 0 -v -run '^TestSoak$$' ./test/soak -args -duration=$(DURATION) -namespaces=$(NAMESPACES) $(if $(THINK),-think=$(THINK)) $(if $(FAULTS),-faults='$(FAULTS)')
+soak: controlplane bin/helm build $(if $(OTHER),bin/other/$(OTHER)) ## break one part of a cluster after the other while clients write, and check every write: DURATION=24h NAMESPACES=50 THINK=500ms FAULTS=NAME,NAME
+	go test -count=1 -timeout 0 -v -run '^TestSoak$$' ./test/soak -args -duration=$(DURATION) -namespaces=$(NAMESPACES) $(if $(THINK),-think=$(THINK)) $(if $(FAULTS),-faults='$(FAULTS)') $(if $(OTHER),-other='$(CURDIR)/bin/other/$(OTHER)')
+
+bin/other/%:
+	@rm -rf bin/other/source && mkdir -p bin/other/source && git archive $* | tar -x -C bin/other/source
+	cd bin/other/source && go build -ldflags='-X main.version=v0.0.0-$*' -o '$(CURDIR)/$@' ./cmd/handoff-webhook
+	@rm -rf bin/other/source
 
 # RELEASES=yes installs two releases of this commit, upgrades, downgrades and upgrades them again, without anything else of this
 # repository.
