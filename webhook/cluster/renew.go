@@ -76,12 +76,8 @@ type renewal struct {
 func (r *renewal) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	options.ResourceVersion, options.Limit = "", pageSize
 	list, _, err := pager.New(r.page).List(ctx, options)
-	if err != nil {
-		r.freshness.failed(err)
-		return nil, err
-	}
-	r.freshness.confirmed()
-	return list, nil
+	r.freshness.record(err)
+	return list, err
 }
 
 // page reads a page and reduces its objects.
@@ -122,7 +118,7 @@ func (r *renewal) watch(ctx context.Context, options metav1.ListOptions) (watch.
 		}
 		retry := retryable(err, streaming)
 		if retry || !streaming { // otherwise the informer lists instead, and the error of the list is the reason
-			r.freshness.failed(err)
+			r.freshness.record(err)
 		}
 		if !retry {
 			return nil, err
@@ -181,17 +177,17 @@ func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming
 				return
 			case <-due.C:
 				if !isHandedOver {
-					r.freshness.failed(errOverdue)
+					r.freshness.record(errOverdue)
 				}
 				return
 			case event, ok := <-w.ResultChan():
 				if !ok {
 					if isRegular := !streaming && time.Since(started) >= watchFor-time.Second; isRegular {
-						r.freshness.confirmed()
+						r.freshness.record(nil)
 					}
 					return
 				}
-				r.record(event)
+				r.freshness.record(errorIn(event))
 				if streaming && !isHandedOver {
 					due.Reset(watchFor + responseTimeout)
 					if isHandedOver = endsInitialEvents(event); isHandedOver {
@@ -209,12 +205,12 @@ func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming
 	return forwarded
 }
 
-func (r *renewal) record(event watch.Event) {
-	if event.Type == watch.Error {
-		r.freshness.failed(apierrors.FromObject(event.Object))
-		return
+// errorIn returns the error that an event reports, nil if it reports none.
+func errorIn(event watch.Event) error {
+	if event.Type != watch.Error {
+		return nil
 	}
-	r.freshness.confirmed()
+	return apierrors.FromObject(event.Object)
 }
 
 // endsInitialEvents reports whether an event is the bookmark after the initial objects of a watch that streams them.
@@ -234,16 +230,13 @@ type freshness struct {
 	lastErr error
 }
 
-func (f *freshness) confirmed() {
+// record records that the watch is up to date or, with an error, why that cannot be confirmed.
+func (f *freshness) record(err error) {
 	f.mutex.Lock()
 	defer f.mutex.Unlock()
-	f.last, f.lastErr = time.Now(), nil
-}
-
-func (f *freshness) failed(err error) {
-	f.mutex.Lock()
-	defer f.mutex.Unlock()
-	f.lastErr = err
+	if f.lastErr = err; err == nil {
+		f.last = time.Now()
+	}
 }
 
 func (f *freshness) read() (last time.Time, lastErr error) {
