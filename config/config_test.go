@@ -13,7 +13,6 @@ import (
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -123,7 +122,7 @@ func TestAListInTheFileReplacesOnlyItsDefault(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got, err := config.Parse([]byte(c.text))
-			require.NoError(t, err)
+			expect.NoError(t, err)
 			expect.Equal(t, "configuration", c.want, got)
 		})
 	}
@@ -163,7 +162,7 @@ func TestManagersAndRulesReturnTheParsedLists(t *testing.T) {
 	want := ownership.Managers{Appliers: []string{"a"}, Imperative: []string{"b"}, Autoscalers: []string{"c"}}
 	expect.Equal(t, "managers", want, c.Managers(), cmpopts.IgnoreUnexported(ownership.Managers{}))
 	rules, err := c.ParsedRules()
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	for sentence, of := range map[string]struct {
 		kind string
 		path fieldpath.Path
@@ -195,7 +194,7 @@ func TestTheDefaultsAreNotShared(t *testing.T) {
 
 func TestHashIdentifiesWhatAFileSays(t *testing.T) {
 	shipped, err := config.Read("../manifests/base/config.yaml")
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	for sentence, same := range map[string]bool{
 		"rules: []": true, "appliers: {add: []}": true, "appliers: {add: [my-tool]}": false,
 		`rules: [{name: pause, fields: [".spec.paused"]}]`: false,
@@ -207,6 +206,6 @@ func TestHashIdentifiesWhatAFileSays(t *testing.T) {
 
 func TestTheDefaultScalersAreThoseOfPackageScale(t *testing.T) {
 	got, err := config.Default().ScalerKinds()
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	expect.Equal(t, "kinds", scale.Kinds(), got, cmp.AllowUnexported(scale.Kind{}))
 }

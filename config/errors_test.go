@@ -8,7 +8,6 @@ import (
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/internal/expect"
-	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 // TestEveryErrorHasFileLineAndRemedy reads files whose first two lines are apiVersion and kind, except for a wholeFile.
@@ -136,7 +135,7 @@ func TestEveryErrorHasFileLineAndRemedy(t *testing.T) {
 			if !isWhole {
 				text = head + text
 			}
-			require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+			expect.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 			got := "no error"
 			if _, err := config.Read(file); err != nil {
 				got = err.Error()

@@ -8,14 +8,13 @@ import (
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/internal/expect"
-	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 // parse parses the fields of a configuration, which must be valid.
 func parse(t *testing.T, fields string) config.HandoffConfiguration {
 	t.Helper()
 	c, err := config.Parse([]byte(head + fields))
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	return c
 }
 
@@ -34,7 +33,7 @@ func TestEveryPackIsValid(t *testing.T) {
 	}
 	for _, name := range config.Packs() {
 		p, err := config.ReadPack(name)
-		require.NoError(t, err)
+		expect.NoError(t, err)
 		if p.Version < 1 || p.Title == "" {
 			t.Errorf("%s: no version or title", name)
 		}
@@ -53,7 +52,7 @@ func TestEveryPackIsValid(t *testing.T) {
 
 func TestRulesOfPacksComeAfterThoseOfTheFile(t *testing.T) {
 	pack, err := config.ReadPack("restarts")
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	const rule = "rules: [{name: mine, fields: [%s], edit: keep}]\n"
 	c := parse(t, fmt.Sprintf("packs: [restarts]\n"+rule, pack.Rules[0].Fields[0])) // with another edit than the pack
 	expect.Equal(t, "rules", append([]string{"mine"}, namesOf(pack.Rules)...), namesOf(c.Rules))

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -72,7 +72,7 @@ func rulesFor(tb testing.TB, n int, format string) ownership.Rules {
 	rules := make([]ownership.Rule, n)
 	for i := range rules {
 		field, err := ownership.ParsePattern(fmt.Sprintf(".spec.template.spec.containers[*].field%d", i))
-		require.NoError(tb, err)
+		expect.NoError(tb, err)
 		kind := strings.Replace(format, "%d", strconv.Itoa(i), 1)
 		rules[i] = ownership.Rule{
 			Name: fmt.Sprintf("rule-%d", i), Kinds: []schema.GroupKind{{Group: "apps", Kind: kind}}, Fields: []ownership.Pattern{field}, Writers: []string{"writer"},

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // recorded returns the reviews in testdata/reviews, none where there are none.
@@ -15,11 +15,11 @@ func recorded(tb testing.TB) map[string][]byte {
 	tb.Helper()
 	folder := os.DirFS(filepath.Join("testdata", "reviews"))
 	files, err := fs.Glob(folder, "*.json")
-	require.NoError(tb, err)
+	expect.NoError(tb, err)
 	reviews := map[string][]byte{}
 	for _, file := range files {
 		body, err := fs.ReadFile(folder, file)
-		require.NoError(tb, err)
+		expect.NoError(tb, err)
 		reviews[strings.TrimSuffix(file, ".json")] = body
 	}
 	return reviews

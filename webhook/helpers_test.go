@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/document"
 	"github.com/ownership-handoff/handoff/webhook"
@@ -192,7 +192,7 @@ func allowed(tb testing.TB, status int, body []byte) *admissionv1.AdmissionRespo
 func (s *server) counted(tb testing.TB, name string, labels map[string]string) float64 {
 	tb.Helper()
 	families, err := s.registry.Gather()
-	require.NoError(tb, err)
+	expect.NoError(tb, err)
 	for _, family := range families {
 		if family.GetName() != name {
 			continue

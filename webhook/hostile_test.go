@@ -21,10 +21,10 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/growth"
 	"github.com/ownership-handoff/handoff/internal/race"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/document"
 )
@@ -144,9 +144,9 @@ func (x *hostile) compareOwners(t *testing.T, annotations map[string]string) (co
 		return 0
 	}
 	live, err := ownership.ParseObject([]byte(encode(x.was)))
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	incoming, err := ownership.ParseObject([]byte(encode(x.is)))
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	kind := schema.FromAPIVersionAndKind(fmt.Sprint(x.is["apiVersion"]), fmt.Sprint(x.is["kind"]))
 	rules, _ := x.settings().Rules.For(kind.GroupKind(), fmt.Sprint(x.request["namespace"]), incoming)
 	w := ownership.Write{Kind: kind, Live: live}

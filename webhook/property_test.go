@@ -16,9 +16,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/optin"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/test/document"
 	"github.com/ownership-handoff/handoff/webhook"
 )
@@ -86,7 +86,7 @@ func checkPatch(tb testing.TB, request opened, response *admissionv1.AdmissionRe
 		tb.Errorf("managedFields that the API server rejects: %v: %s", valid(is), text)
 	}
 	operations, err := jsonpatchv4.DecodePatch(response.Patch)
-	require.NoError(tb, err)
+	expect.NoError(tb, err)
 	_, started := response.AuditAnnotations["start-autoscaled"]
 	_, cleared := response.AuditAnnotations["clear-stale-default"]
 	for _, operation := range operations {
@@ -162,8 +162,8 @@ func resend(tb testing.TB, body []byte, response *admissionv1.AdmissionResponse)
 	tb.Helper()
 	var review map[string]json.RawMessage
 	var request map[string]json.RawMessage
-	require.NoError(tb, json.Unmarshal(body, &review))
-	require.NoError(tb, json.Unmarshal(review["request"], &request))
+	expect.NoError(tb, json.Unmarshal(body, &review))
+	expect.NoError(tb, json.Unmarshal(review["request"], &request))
 	request["object"] = json.RawMessage(patchedBy(tb, string(request["object"]), response.Patch))
 	review["request"] = json.RawMessage(encode(request))
 	return []byte(encode(review))

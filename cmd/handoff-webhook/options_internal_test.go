@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/ownership-handoff/handoff/internal/expect"
-	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 func TestInvalidFlagsAreErrors(t *testing.T) {
@@ -32,5 +31,5 @@ func TestInvalidFlagsAreErrors(t *testing.T) {
 		expect.Error(t, args, want, err)
 	}
 	_, err := parse(nil)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 }

@@ -23,3 +23,11 @@ func Error(tb testing.TB, what, text string, err error) {
 		tb.Errorf("%s: want an error that contains %q, got %v", what, text, err)
 	}
 }
+
+// NoError ends a test that an error prevents.
+func NoError(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}

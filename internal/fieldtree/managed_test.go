@@ -9,7 +9,6 @@ import (
 	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
-	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 func TestIsLeaf(t *testing.T) {
@@ -45,9 +44,9 @@ func TestAddMatchingStopsAtMaxDepth(t *testing.T) {
 	for _, depth := range []int{jsontree.MaxDepth, jsontree.MaxDepth + 1} {
 		set := fieldpath.NewSet(nested(depth))
 		fields, err := set.ToJSON()
-		require.NoError(t, err)
+		expect.NoError(t, err)
 		got := &fieldtree.Tree{}
-		require.NoError(t, fieldtree.AddMatching(got, jsontree.Valid(fields), "", everything, want, nil))
+		expect.NoError(t, fieldtree.AddMatching(got, jsontree.Valid(fields), "", everything, want, nil))
 		if want := depth <= jsontree.MaxDepth; (len(wanted(got)) == 1) != want || got.Len() > jsontree.MaxDepth {
 			t.Errorf("depth %d: %d nodes, wanted %s", depth, got.Len(), wanted(got))
 		}

@@ -8,9 +8,9 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 	"sigs.k8s.io/structured-merge-diff/v6/value"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/test/document"
 )
 
@@ -68,7 +68,7 @@ func generatedObject(t *testing.T, r *rand.Rand) (object any, text []byte, all [
 	t.Helper()
 	object = map[string]any{"spec": generated(r, 4), "other": generated(r, 3)}
 	text, err := json.MarshalIndent(object, "", []string{"", " "}[r.IntN(2)])
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	paths(r, object, nil, &all)
 	return object, text, all
 }
@@ -89,7 +89,7 @@ func TestLookupsAgreeWithDecodedValues(t *testing.T) {
 	for range 3000 {
 		object, text, all := generatedObject(t, r)
 		root, err := jsontree.Parse(text)
-		require.NoError(t, err)
+		expect.NoError(t, err)
 		for _, path := range all {
 			want, found := document.Get(object, path)
 			got := root.Find(path)

@@ -10,7 +10,6 @@ import (
 	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
-	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 const (
@@ -28,7 +27,7 @@ func of(managedFields string) ([]managedfields.Entry, error) {
 func entriesOf(t *testing.T, managedFields string) []managedfields.Entry {
 	t.Helper()
 	entries, err := of(managedFields)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	return entries
 }
 
@@ -60,7 +59,7 @@ func TestWithSet(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got, err := e.WithSet(c.set)
-			require.NoError(t, err)
+			expect.NoError(t, err)
 			want := []string{strings.Replace(text, ownsBoth, c.want, 1), c.want, text}
 			expect.Equal(t, "the entry, its fields, and the original entry", want, []string{string(got.Text), string(got.Fields.Text()), string(e.Text)})
 		})
@@ -79,7 +78,7 @@ func TestNew(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			like := managedfields.Entry{Manager: "b", Operation: managedfields.OperationApply, APIVersion: "apps/v1", Time: c.time}
 			got, err := managedfields.New("a", like, fieldpath.NewSet(replicas))
-			require.NoError(t, err)
+			expect.NoError(t, err)
 			want := `{"manager":"a","operation":"Update","apiVersion":"apps/v1",` + c.want + `"fieldsType":"FieldsV1","fieldsV1":` + ownsReplicas + `}`
 			expect.Equal(t, "entry", want, string(got.Text))
 		})

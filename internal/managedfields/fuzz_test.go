@@ -11,7 +11,6 @@ import (
 	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
-	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 // FuzzOf reads whatever managedFields can hold, and compares the entries with those that the API server's decoder reads.
@@ -60,7 +59,7 @@ func keepsSet(t *testing.T, e managedfields.Entry, set *fieldpath.Set) {
 		return
 	}
 	with, err := e.WithSet(set)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	same, err := entriesOf(t, "["+string(with.Text)+"]")[0].Set()
 	if err != nil || !same.Equals(set) {
 		t.Errorf("the set %s has become %s: %v", set, same, err)

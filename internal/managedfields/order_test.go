@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	upstream "k8s.io/apimachinery/pkg/util/managedfields"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
-	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 // TestInOrder compares InOrder with k8s.io/apimachinery, whose ScaleHandler returns entries in
@@ -38,7 +38,7 @@ func TestInOrder(t *testing.T) {
 		}
 		versions := upstream.ResourcePathMappings{"apps/v1": nil, "apps/v2": nil}
 		sorted, err := upstream.NewScaleHandler(given, schema.GroupVersion{Group: "apps", Version: "v1"}, versions).ToParent(nil)
-		require.NoError(t, err)
+		expect.NoError(t, err)
 		got := managedfields.Encode(managedfields.InOrder(entriesOf(t, string(jsontest.Encode(t, given)))))
 		if diff := jsontest.Diff(t, string(jsontest.Encode(t, sorted)), string(got)); diff != "" {
 			t.Fatalf("order (-want +got):\n%s", diff)

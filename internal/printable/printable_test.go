@@ -12,7 +12,6 @@ import (
 	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/printable"
-	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 func TestUnprintableCharactersAreEscaped(t *testing.T) {
@@ -45,9 +44,9 @@ func TestJSONAndYAMLPreserveTheValue(t *testing.T) {
 		var raw bytes.Buffer
 		encoder := json.NewEncoder(&raw)
 		encoder.SetEscapeHTML(false)
-		require.NoError(t, encoder.Encode(value))
+		expect.NoError(t, encoder.Encode(value))
 		inYAML, err := printable.YAML(string(encoded))
-		require.NoError(t, err)
+		expect.NoError(t, err)
 		for name, output := range map[string]string{"JSON": printable.JSON(string(encoded)), "raw JSON": printable.JSON(raw.String()), "YAML": inYAML} {
 			var got any
 			decode := json.Unmarshal
@@ -82,9 +81,9 @@ func TestAWriterEscapesForeignSequences(t *testing.T) {
 		w := printable.NewWriter(&out)
 		for rest := text; rest != ""; rest = rest[min(size, len(rest)):] {
 			_, err := w.Write([]byte(rest[:min(size, len(rest))]))
-			require.NoError(t, err)
+			expect.NoError(t, err)
 		}
-		require.NoError(t, w.Flush())
+		expect.NoError(t, w.Flush())
 		expect.Equal(t, "in steps of "+strconv.Itoa(size), want, out.String())
 	}
 }

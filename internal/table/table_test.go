@@ -6,14 +6,13 @@ import (
 	"time"
 
 	"github.com/ownership-handoff/handoff/internal/expect"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/internal/table"
 )
 
 func TestColumnsAreAsWideAsTheirWidestCell(t *testing.T) {
 	var got strings.Builder
 	rows := [][]string{{".größe", "7", "kept"}, {".a", "", "set"}}
-	require.NoError(t, table.Write(&got, []string{"FIELD", "VALUE", "WHY"}, rows))
+	expect.NoError(t, table.Write(&got, []string{"FIELD", "VALUE", "WHY"}, rows))
 	expect.Equal(t, "table", "FIELD    VALUE   WHY\n.größe   7       kept\n.a               set\n", got.String())
 }
 

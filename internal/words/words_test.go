@@ -14,7 +14,6 @@ import (
 	"unicode"
 
 	"github.com/ownership-handoff/handoff/internal/expect"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/test/golden"
 )
 
@@ -112,7 +111,7 @@ func inGo(t *testing.T, list, inStrings []word, file, text string) (found []stri
 	t.Helper()
 	positions := token.NewFileSet()
 	parsed, err := parser.ParseFile(positions, file, text, parser.ParseComments)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	mayContain := func(text string) bool { // most comments and identifiers contain none of the words, and patterns are slow
 		text = strings.ToLower(text)
 		return slices.ContainsFunc(list, func(w word) bool { return strings.Contains(text, strings.Fields(w.text)[0]) })

@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/growth"
 	"github.com/ownership-handoff/handoff/internal/race"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
@@ -25,7 +25,7 @@ func TestOpenAPIDescribesNothingForNull(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			place, err := schema.OpenAPI([]byte(text))
-			require.NoError(t, err)
+			expect.NoError(t, err)
 			for _, field := range []schema.Schema{place.Field("a"), place.Field("a").Field("list")} {
 				if diff := cmp.Diff(schema.Strategy{}, field.Strategy()); diff != "" {
 					t.Errorf("strategy (-want +got):\n%s", diff)
@@ -68,7 +68,7 @@ func TestOpenAPIRejectsInvalidSchemas(t *testing.T) {
 // TestMetadataEqualsObjectMeta compares the copy of the metadata's type with what upstream looks up in the type.
 func TestMetadataEqualsObjectMeta(t *testing.T) {
 	custom, err := schema.OpenAPI(nil)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	walk := schemaWalk{t: t, seen: map[reflect.Type]bool{}}
 	walk.fields(reflect.TypeFor[metav1.ObjectMeta](), custom.Field("metadata"))
 	if walk.compared < 25 {

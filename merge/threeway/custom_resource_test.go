@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
@@ -72,7 +72,7 @@ var customResource = map[string]documented{
 func widgetSchema(t *testing.T) schema.Schema {
 	t.Helper()
 	place, err := schema.OpenAPI(jsontest.FromYAML(t, widget))
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	return place
 }
 

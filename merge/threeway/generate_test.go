@@ -13,7 +13,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/test/golden"
 )
@@ -37,10 +37,10 @@ func sampleObjects(tb testing.TB) []sample {
 	all := make([]sample, len(paths))
 	for i, path := range paths {
 		o := sample{name: strings.TrimSuffix(filepath.Base(path), ".yaml")}
-		require.NoError(tb, yaml.Unmarshal([]byte(golden.Read(tb, path)), &o.decoded))
+		expect.NoError(tb, yaml.Unmarshal([]byte(golden.Read(tb, path)), &o.decoded))
 		gvk := runtimeschema.FromAPIVersionAndKind(fmt.Sprint(o.decoded["apiVersion"]), fmt.Sprint(o.decoded["kind"]))
 		o.typed, err = clientgoscheme.Scheme.New(gvk)
-		require.NoError(tb, err)
+		expect.NoError(tb, err)
 		o.place = types.Of(o.typed)
 		all[i] = o
 	}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
 
@@ -68,7 +68,7 @@ func TestTwoWayKeepsNumbersAndUnchangedTexts(t *testing.T) {
 	live := `{"a":{"m":0.10,"n":1},"b":{ "z":1e3, "a":"\u00e9" },"l":[{"name":"x","w":[1, 2]}]}`
 	want := `{"a":{"m":0.10,"n":12345678901234567890},"b":{ "z":1e3, "a":"\u00e9" },"l":[{"name":"x","w":[1, 2],"v":1.50}]}`
 	got, err := twoway.Merge([]byte(manifest), []byte(live), nil, twoway.Options{})
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	if string(got) != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

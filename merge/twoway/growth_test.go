@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/growth"
 	"github.com/ownership-handoff/handoff/internal/race"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
@@ -29,7 +29,7 @@ func TestTwoWayTakesLinearTime(t *testing.T) {
 	field := func(i int) string { return fmt.Sprintf(`{"port":80,"protocol":"P","field%d":1}`, i) }
 	place, err := schema.OpenAPI([]byte(`{"type": "object", "properties": {"ports": {
 		"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port", "protocol"]}}}`))
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	for sentence, c := range map[string]struct{ manifest, live func(i int) string }{
 		"ports of one number":                    {full, other},
 		"the same port, each with another field": {field, one},

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
@@ -15,7 +15,7 @@ func TestAKeyWithADefaultMayBeAbsent(t *testing.T) {
 	place, err := schema.OpenAPI([]byte(`{"type":"object","properties":{"ports":{"type":"array","x-kubernetes-list-type":"map",
 		"x-kubernetes-list-map-keys":["protocol","port"],"items":{"type":"object","properties":{
 		"port":{"type":"integer"},"protocol":{"type":"string","default":"TCP"}}}}}}`))
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	for sentence, c := range map[string]struct{ manifest, live, want string }{
 		"in the manifest": {
 			`{"ports":[{"port":53,"name":"dns"}]}`, `{"ports":[{"port":53,"protocol":"UDP"},{"port":53,"protocol":"TCP"}]}`,
@@ -36,7 +36,7 @@ func TestAKeyWithADefaultMayBeAbsent(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got, err := twoway.Merge([]byte(c.manifest), []byte(c.live), place, twoway.Options{})
-			require.NoError(t, err)
+			expect.NoError(t, err)
 			if diff := cmp.Diff(c.want, string(got)); diff != "" {
 				t.Errorf("result (-want +got):\n%s", diff)
 			}

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/golden"
 )
 
@@ -26,7 +26,7 @@ func TestKustomizeSchemaFileEqualsKyaml(t *testing.T) {
 	const file = "kustomize_schema.txt"
 	want := reducedOpenAPI(t)
 	if *update {
-		require.NoError(t, os.WriteFile(file, want, 0o600))
+		expect.NoError(t, os.WriteFile(file, want, 0o600))
 	}
 	got := golden.Read(t, file)
 	if diff := gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/yaml/merge2"
 	"sigs.k8s.io/kustomize/kyaml/yaml/walk"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/twoway"
 )
@@ -76,13 +76,13 @@ func kyamlMerge(t *testing.T, manifest, live *yaml.RNode, infer bool, order twow
 func decodeYAML(t *testing.T, text string) any {
 	t.Helper()
 	var value any
-	require.NoError(t, yaml.Unmarshal([]byte(text), &value))
+	expect.NoError(t, yaml.Unmarshal([]byte(text), &value))
 	return decodeJSON(t, jsontest.Encode(t, value))
 }
 
 func decodeJSON(tb testing.TB, text []byte) any {
 	tb.Helper()
 	var value any
-	require.NoError(tb, json.Unmarshal(text, &value))
+	expect.NoError(tb, json.Unmarshal(text, &value))
 	return value
 }

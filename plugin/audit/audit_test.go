@@ -12,7 +12,6 @@ import (
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/internal/expect"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/plugin/audit"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 	"github.com/ownership-handoff/handoff/plugin/source"
@@ -94,13 +93,13 @@ func reportOf(t *testing.T, items ...string) *audit.Report {
 	reader, err := source.Reader{
 		Cluster: genericclioptions.NewConfigFlags(false), Configuration: config.Default(), Files: resource.FilenameOptions{Filenames: []string{file}},
 	}.Open()
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	survey, err := reader.Survey(t.Context())
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	in, err := installation.InFiles()
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	report, err := audit.Run(t.Context(), survey, in)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	return report
 }
 
@@ -133,7 +132,7 @@ func TestTheModeAnnotationOfAnObjectHasNoEffect(t *testing.T) {
 		t.Errorf("risks: %v", report.Risks)
 	}
 	var table strings.Builder
-	require.NoError(t, report.Table(&table, false))
+	expect.NoError(t, report.Table(&table, false))
 	const note = "Annotation ownership-handoff.io/mode has no effect on objects; set the label of that name instead: deployment.apps/web -n shop.\n"
 	if !strings.Contains(table.String(), note) {
 		t.Errorf("want the note in:\n%s", table.String())

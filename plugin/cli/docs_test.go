@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/config"
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/golden"
 )
 
@@ -69,7 +69,7 @@ func TestKrewManifestListsAllPlatforms(t *testing.T) {
 			}
 		}
 	}
-	require.NoError(t, yaml.Unmarshal([]byte(golden.Read(t, "../../manifests/krew/handoff.yaml")), &manifest))
+	expect.NoError(t, yaml.Unmarshal([]byte(golden.Read(t, "../../manifests/krew/handoff.yaml")), &manifest))
 	platforms := make([]string, 0, len(manifest.Spec.Platforms))
 	for _, p := range manifest.Spec.Platforms {
 		name := p.Selector.MatchLabels.OS + "-" + p.Selector.MatchLabels.Arch

@@ -11,7 +11,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/plugin/cli"
 	"github.com/ownership-handoff/handoff/test/golden"
 )
@@ -36,7 +36,7 @@ func transcript(t *testing.T, name string) string {
 func run(t *testing.T, change func(*cli.Environment), args ...string) (code int, output string) {
 	t.Helper()
 	input, err := os.Open("testdata/shop.yaml")
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	defer func() { _ = input.Close() }()
 	var both bytes.Buffer
 	env := cli.Environment{

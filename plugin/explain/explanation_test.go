@@ -9,7 +9,6 @@ import (
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/internal/expect"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/source"
@@ -31,7 +30,7 @@ func subject(t *testing.T, annotations, spec string, entries ...string) source.S
 	t.Helper()
 	metadata := strings.Trim(annotations+`,"managedFields":[`+strings.Join(entries, ",")+`]`, ",")
 	object, err := ownership.ParseObject([]byte(`{"metadata":{` + metadata + `},"spec":` + spec + `}`))
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	return source.Subject{
 		Identity: source.Identity{Name: "web", Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}}, Object: object,
 		Context: ownership.ObjectContext{
@@ -109,11 +108,11 @@ func TestSentences(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			explained, err := explain.Of(test.subject)
-			require.NoError(t, err)
+			expect.NoError(t, err)
 			found, _, err := explained.Find(test.field)
-			require.NoError(t, err)
+			expect.NoError(t, err)
 			var got strings.Builder
-			require.NoError(t, found.Sentences(&got, "", func(ownership.Owner) bool { return true }))
+			expect.NoError(t, found.Sentences(&got, "", func(ownership.Owner) bool { return true }))
 			expect.Equal(t, "sentence", test.want, strings.TrimSpace(got.String()))
 		})
 	}
@@ -152,7 +151,7 @@ func TestFind(t *testing.T) {
 		`{"manager":"kubectl","operation":"Apply","fieldsV1":{"f:spec":{"f:containers":{
 			"k:{\"name\":\"app\"}":{".":{},"f:image":{},"f:name":{}},"k:{\"name\":\"b\"}":{".":{},"f:image":{},"f:name":{}}}}}}`)
 	explained, err := explain.Of(s)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	for text, want := range map[string]string{
 		`.spec.containers[name="app"].image`:   `.spec.containers[name="app"].image`,
 		`{.spec.containers[1].image}`:          `.spec.containers[name="b"].image`,

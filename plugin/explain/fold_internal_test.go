@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/ownership-handoff/handoff/internal/expect"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -27,9 +26,9 @@ func TestFolds(t *testing.T) {
 			if c.values == "{}" {
 				o, err = ownership.ParseObject([]byte(`{}`))
 			}
-			require.NoError(t, err)
+			expect.NoError(t, err)
 			fields, err := ownership.ObjectContext{}.Fields(o)
-			require.NoError(t, err)
+			expect.NoError(t, err)
 			var got []string
 			for _, f := range foldsOf(fields, 0) {
 				got = append(got, fmt.Sprintf("%s %s %d", f.path, f.fields[0].Owner.By, len(f.fields)))

@@ -12,7 +12,6 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/optin"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/plugin/installation"
 )
 
@@ -45,7 +44,7 @@ func TestModeOfObjects(t *testing.T) {
 		"an entry for namespaces, and none for others": {namespace: "enforce", change: keepNamespaces, want: "off", reason: "not installed"},
 	} {
 		in, err := installation.InFiles()
-		require.NoError(t, err)
+		expect.NoError(t, err)
 		in.AddNamespace(enforced("enforce"))
 		in.AddNamespace(enforced("kube-system"))
 		in.SetNamespace(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{

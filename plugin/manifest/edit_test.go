@@ -9,7 +9,6 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/plugin/manifest"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -18,7 +17,7 @@ import (
 func edited(t *testing.T, text string, edits ...string) (string, error) {
 	t.Helper()
 	s, err := manifest.Parse(source.Text{Name: "f", Content: []byte(text)})
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	var all, removed []*manifest.Place
 	for _, edit := range edits {
 		name, value, isReplacement := strings.Cut(edit, " = ")
@@ -103,7 +102,7 @@ func TestApply(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := edited(t, c.text, strings.Split(c.edits, ";")...)
-			require.NoError(t, err)
+			expect.NoError(t, err)
 			expect.Equal(t, "file", c.want, got)
 		})
 	}
@@ -120,7 +119,7 @@ func TestMergeKeysAreVisitedOnce(t *testing.T) {
 		"spec: &s {<<: *s}\n", "spec: &s\n  a: [*s]\n", "&x\n<<: [*x]\n", "items: &i [*i]\nkind: List\n", // circular
 	} {
 		s, err := manifest.Parse(source.Text{Name: "f", Content: []byte(text)})
-		require.NoError(t, err)
+		expect.NoError(t, err)
 		if at := s.Objects[0].Find(pathOf(".spec.replicas")); at != nil {
 			t.Errorf("found in line %d of\n%s", at.Line(), text)
 		}
@@ -130,7 +129,7 @@ func TestMergeKeysAreVisitedOnce(t *testing.T) {
 func TestApplyWithoutEditsReturnsTheFile(t *testing.T) {
 	const text = "\ufeff# head\r\nspec:   {a:   1   ,}\t# x\r\n---\n"
 	got, err := edited(t, text)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	expect.Equal(t, "file", text, got)
 }
 

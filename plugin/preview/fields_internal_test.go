@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/ownership-handoff/handoff/internal/expect"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -12,6 +11,6 @@ import (
 func TestRecordsAreNotCompared(t *testing.T) {
 	o, err := ownership.ParseObject([]byte(
 		`{"metadata":{"annotations":{"` + ownership.AppliedAnnotation + `":"{}","` + ownership.LastAppliedAnnotation + `":"{}"},"name":"web"}}`))
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	expect.Equal(t, "object", `{"metadata":{"name":"web"}}`, string(plain(o).Text()))
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/growth"
 	"github.com/ownership-handoff/handoff/internal/race"
-	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 func TestTimeIsLinearInReleasedFields(t *testing.T) {
@@ -44,7 +44,7 @@ func TestTimeIsLinearInReleasedFields(t *testing.T) {
 						t.Fatal(refusals)
 					}
 					_, err := plan.patch()
-					require.NoError(t, err)
+					expect.NoError(t, err)
 					if len(plan.Released) < 1000 || len(plan.Diff) == 0 {
 						t.Fatal("nothing was released")
 					}

@@ -10,7 +10,6 @@ import (
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
 	"github.com/ownership-handoff/handoff/internal/expect"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -18,7 +17,7 @@ import (
 func claimsOf(t *testing.T, o ownership.Object) (lines []string) {
 	t.Helper()
 	entries, err := o.Entries()
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	for _, e := range entries {
 		lines = append(lines, strings.TrimSpace(e.Manager+" "+e.Operation+" "+string(e.Fields.Text())))
 	}
@@ -28,9 +27,9 @@ func claimsOf(t *testing.T, o ownership.Object) (lines []string) {
 func patched(t *testing.T, o ownership.Object, patch []byte) ownership.Object {
 	t.Helper()
 	text, err := jsonpatch.MergePatch(o.Text(), patch)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	result, err := ownership.ParseObject(text)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	return result
 }
 
@@ -38,7 +37,7 @@ func patched(t *testing.T, o ownership.Object, patch []byte) ownership.Object {
 func membersOf(t *testing.T, patch []byte) []string {
 	t.Helper()
 	var written map[string]map[string]any
-	require.NoError(t, json.Unmarshal(patch, &written))
+	expect.NoError(t, json.Unmarshal(patch, &written))
 	return slices.Concat(slices.Sorted(maps.Keys(written)), slices.Sorted(maps.Keys(written["metadata"])))
 }
 
@@ -75,7 +74,7 @@ func TestSettleReturnsTheAnnotation(t *testing.T) {
 			o.entries = c.after
 			after := o.subject(t).Object
 			patch, err := p.settle(after.Text())
-			require.NoError(t, err)
+			expect.NoError(t, err)
 			var got []string
 			if patch != nil {
 				got = claimsOf(t, patched(t, after, patch))

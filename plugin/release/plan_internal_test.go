@@ -15,7 +15,6 @@ import (
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -57,10 +56,10 @@ func (o object) subject(t *testing.T) source.Subject {
 	text := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{%s"name":"web","resourceVersion":"7","managedFields":[%s]},%s`,
 		version, kind, annotations, strings.ReplaceAll(strings.Join(o.entries, ","), "VERSION", version), o.body[1:])
 	group, err := schema.ParseGroupVersion(version)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	s := source.Subject{Identity: source.Identity{Kind: group.WithKind(kind), Name: "web"}}
 	s.Object, err = ownership.ParseObject([]byte(text))
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	s.Context = ownership.ObjectContext{Managers: config.Default().Managers(), Autoscaler: o.autoscaler}
 	if o.autoscaler != "" {
 		s.Context.Scale = fieldpath.MakePathOrDie("spec", "replicas")
@@ -173,7 +172,7 @@ func TestPlan(t *testing.T) {
 			expect.Equal(t, "diff", c.diff, p.Diff, cmpopts.EquateEmpty())
 			expect.Equal(t, "delete", c.delete, Texts(p.Delete))
 			patch, err := p.patch()
-			require.NoError(t, err)
+			expect.NoError(t, err)
 			records := []string{"metadata", "annotations", "managedFields", "resourceVersion"}
 			if !strings.Contains(strings.Join(c.diff, ""), "- last-applied: ") {
 				records = slices.Delete(records, 1, 2)

@@ -13,7 +13,6 @@ import (
 	clientgotesting "k8s.io/client-go/testing"
 
 	"github.com/ownership-handoff/handoff/internal/expect"
-	"github.com/ownership-handoff/handoff/internal/require"
 )
 
 // discovered returns what discovery says about a kind Widget: v1 has no scale subresource, and v2 may have one.
@@ -25,7 +24,7 @@ func discovered(t *testing.T, v2 ...metav1.APIResource) Served {
 		{GroupVersion: "example.com/v2", APIResources: append([]metav1.APIResource{widgets}, v2...)},
 		{GroupVersion: "apiextensions.k8s.io/v1", APIResources: []metav1.APIResource{{Name: "customresourcedefinitions", Kind: "CustomResourceDefinition"}}},
 	}}}})
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	return served
 }
 
@@ -49,7 +48,7 @@ func TestTheScaleFieldOfAVersionWithoutAScaleSubresource(t *testing.T) {
 		},
 	}}
 	scheme := runtime.NewScheme()
-	require.NoError(t, apiextensionsv1.AddToScheme(scheme))
+	expect.NoError(t, apiextensionsv1.AddToScheme(scheme))
 	for sentence, c := range map[string]struct {
 		served   Served
 		want     string

@@ -12,7 +12,6 @@ import (
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/internal/expect"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
 
@@ -38,9 +37,9 @@ func TestASelectorOfObjectsInFilesDoesNotHideTheirAutoscalers(t *testing.T) {
 		Cluster: genericclioptions.NewConfigFlags(false), In: strings.NewReader(objects), Configuration: config.Default(),
 		Files: resource.FilenameOptions{Filenames: []string{"-"}}, Selector: "app=web",
 	}.Open()
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	subjects, _, err := reader.Read(t.Context())
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	if len(subjects) != 1 || subjects[0].Context.Scaler.Name != "HorizontalPodAutoscaler/web" {
 		t.Errorf("want the Deployment with its autoscaler, got %+v", subjects)
 	}

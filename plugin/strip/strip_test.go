@@ -9,7 +9,6 @@ import (
 
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/internal/expect"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/plugin/source"
 	"github.com/ownership-handoff/handoff/plugin/strip"
 	"github.com/ownership-handoff/handoff/test/objects"
@@ -44,10 +43,10 @@ func stripped(t *testing.T, annotations, entries, live, spec string) (after stri
 	reader, err := source.Reader{
 		Cluster: genericclioptions.NewConfigFlags(false), Configuration: configuration, Files: resource.FilenameOptions{Filenames: []string{file}},
 	}.Open()
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	stripper := strip.Stripper{Read: reader.Get}
 	got, err := stripper.File(t.Context(), source.Text{Name: "f", Content: []byte(head + spec)})
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	for _, line := range stripper.Lines() {
 		line = strings.TrimPrefix(line, "f: deployment.apps/web: ")
 		line, _, _ = strings.Cut(line, "; to drop it in the future:")

@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
@@ -71,7 +71,7 @@ spec:
 func TestARolloutKeepsItsTraffic(t *testing.T) {
 	t.Parallel()
 	playable(t, "rollouts-controller", false)
-	require.NoError(t, suite.istio())
+	expect.NoError(t, suite.istio())
 	for _, by := range []*applier{
 		kubectl("kubectl apply"), kubectl("kubectl apply --server-side", "--server-side", "--force-conflicts"), helm("Helm 3", helmRun{program: "helm"}), flux(),
 		argocd("Argo CD", "ServerSideApply=true"),
@@ -121,7 +121,7 @@ func playTraffic(n *namespace, by *applier) {
 
 func (n *namespace) must(err error) {
 	n.Helper()
-	require.NoError(n, err)
+	expect.NoError(n, err)
 }
 
 func (n *namespace) weights() string {

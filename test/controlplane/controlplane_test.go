@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
@@ -57,7 +57,7 @@ func wantNothingLeft(t *testing.T, name, dir string, timeout time.Duration) {
 func mentioning(t *testing.T, name string) []string {
 	t.Helper()
 	list, err := exec.Command("ps", "-A", "-o", "pid=,args=").Output()
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	var found []string
 	for line := range strings.Lines(string(list)) {
 		if strings.Contains(line, name) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
@@ -39,14 +39,14 @@ func TestEachFolderBuildsOneVersionOfKubernetes(t *testing.T) {
 	}
 	for _, file := range append(files, "parts/go.mod") {
 		text, err := exec.Command("go", "mod", "edit", "-json", file).Output()
-		require.NoError(t, err)
+		expect.NoError(t, err)
 		type module struct{ Path, Version string }
 		var mod struct {
 			Require []module
 			Replace []struct{ Old, New module }
 			Tool    []module
 		}
-		require.NoError(t, json.Unmarshal(text, &mod))
+		expect.NoError(t, json.Unmarshal(text, &mod))
 		var patch string // 36.3 of 1.36.3
 		for _, required := range mod.Require {
 			if required.Path == "k8s.io/kubernetes" {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
 
@@ -62,7 +62,7 @@ func TestWatchdogLeavesNothingBehind(t *testing.T) {
 			program := exec.Command(os.Args[0])
 			program.Env = append(os.Environ(), startVariable+"="+test.then, "TMPDIR="+parent)
 			program.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-			require.NoError(t, program.Start())
+			expect.NoError(t, program.Start())
 			dir := waitForFile(t, parent, test.until)
 			if test.send != 0 {
 				// Signal the whole process group, as a terminal does.
@@ -85,7 +85,7 @@ func waitForFile(t *testing.T, parent, name string) string {
 	t.Helper()
 	for end := time.Now().Add(3 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		dirs, err := filepath.Glob(filepath.Join(parent, "handoff-plane-*.d"))
-		require.NoError(t, err)
+		expect.NoError(t, err)
 		if len(dirs) == 0 {
 			continue
 		}

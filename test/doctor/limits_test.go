@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/plugin/cli"
 	"github.com/ownership-handoff/handoff/test/golden"
 )
@@ -17,7 +17,7 @@ import (
 func user(t *testing.T, name string, permissions ...string) (kubeconfig string) {
 	t.Helper()
 	kubeconfig, err := cluster.AddUser(name)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	grant(t, name, permissions...)
 	return kubeconfig
 }
@@ -32,14 +32,14 @@ func grant(t *testing.T, user string, permissions ...string) {
 
 func must(t *testing.T, steps ...func() error) {
 	t.Helper()
-	require.NoError(t, all(steps...)())
+	expect.NoError(t, all(steps...)())
 }
 
 // anyCode is any exit code.
 const anyCode = -1
 
-// expect waits until a command of the plugin has an exit code and an output. The API server and the webhook notice changes late.
-func expect(t *testing.T, sentence, kubeconfig, command string, code int, wants ...string) {
+// eventually waits until a command of the plugin has an exit code and an output. The API server and the webhook notice changes late.
+func eventually(t *testing.T, sentence, kubeconfig, command string, code int, wants ...string) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
 		got, output, errors := run(t, kubeconfig, strings.Fields(command)...)
@@ -56,13 +56,13 @@ func expect(t *testing.T, sentence, kubeconfig, command string, code int, wants 
 func TestUsersSeeWhatTheyMayRead(t *testing.T) {
 	waitHealthy(t)
 	limited := user(t, "limited")
-	expect(t, "without permissions", limited, "doctor", cli.ExitPartial, "not everything could be checked",
+	eventually(t, "without permissions", limited, "doctor", cli.ExitPartial, "not everything could be checked",
 		"partial: configuration: mutatingwebhookconfigurations.admissionregistration.k8s.io is forbidden", "partial: namespaces: namespaces is forbidden")
 	grant(t, "limited", // the rules of the ClusterRole view, which no controller aggregates
 		"clusterrolebinding USER --clusterrole=system:aggregate-to-view --user=USER",
 		"clusterrole configurations --verb=list --resource=mutatingwebhookconfigurations.admissionregistration.k8s.io",
 		"clusterrolebinding configurations --clusterrole=configurations --user=USER")
-	expect(t, "with the ClusterRole view", limited, "doctor", anyCode,
+	eventually(t, "with the ClusterRole view", limited, "doctor", anyCode,
 		`partial: certificate: secrets "handoff-webhook-tls" is forbidden`,
 		"partial: permissions: subjectaccessreviews.authorization.k8s.io is forbidden",
 		"partial: dry-run: no dry run is possible in namespace shop; choose another one with -n: deployments.apps")
@@ -77,12 +77,12 @@ func TestViewersSeeWhereHandoffIsOn(t *testing.T) {
 		t.Errorf("without the ClusterRole: exit code %d:\n%s%s", code, output, errors)
 	}
 	grant(t, "viewer", "clusterrolebinding USER --clusterrole=handoff-viewer --user=USER")
-	expect(t, "with both roles", viewer, "status shop", cli.ExitOK, "enforce\n")
+	eventually(t, "with both roles", viewer, "status shop", cli.ExitOK, "enforce\n")
 	// As one that kustomize has installed with a namePrefix.
 	rename := applied(func(o map[string]any) { o["metadata"] = map[string]string{"name": "acme-handoff"} }, configuration, "-o", "json")
 	must(t, rename, runs("delete", configuration), patches("kubectl-edit", "clusterrole/handoff-viewer",
 		`[{"op": "replace", "path": "/rules/0/resourceNames", "value": ["acme-handoff"]}]`))
-	expect(t, "with another name of the configuration", viewer, "status shop", cli.ExitOK, "enforce\n")
+	eventually(t, "with another name of the configuration", viewer, "status shop", cli.ExitOK, "enforce\n")
 	must(t, runs("delete", "mutatingwebhookconfiguration", "acme-handoff"), reinstall)
 	waitHealthy(t)
 }
@@ -93,9 +93,9 @@ func TestTheDryRunIsOfAKindThatIsPossible(t *testing.T) {
 	waitHealthy(t)
 	stateful := user(t, "stateful", "role USER -n shop --verb=create --resource=statefulsets.apps", "rolebinding USER -n shop --role=USER --user=USER")
 	answered := "dry-run         ok        " + cluster.version + " answered in namespace shop"
-	expect(t, "a user who can create only StatefulSets", stateful, "doctor -n shop", anyCode, answered)
+	eventually(t, "a user who can create only StatefulSets", stateful, "doctor -n shop", anyCode, answered)
 	must(t, patches("kubectl-client-side-apply", configuration, `[{"op": "replace", "path": "/webhooks/0/rules/0/resources", "value": ["statefulsets"]}]`))
-	expect(t, "rules for StatefulSets only", cluster.Kubeconfig, "doctor", cli.ExitNegative, "do not match updates of", answered)
+	eventually(t, "rules for StatefulSets only", cluster.Kubeconfig, "doctor", cli.ExitNegative, "do not match updates of", answered)
 	must(t, reinstall)
 	waitHealthy(t)
 }
@@ -107,17 +107,17 @@ func TestATeamLearnsWhyNothingIsKept(t *testing.T) {
 		"rolebinding USER-edit -n shop --clusterrole=system:aggregate-to-edit --user=USER",
 		"rolebinding USER-view -n shop --clusterrole=system:aggregate-to-view --user=USER")
 	const mode, on, configured = "ownership-handoff.io/mode", "where handoff is on", "with the configuration of the webhook, which it states"
-	expect(t, on, team, "doctor -n shop", cli.ExitOK, cluster.version+" answered in namespace shop", "1 in mode enforce",
+	eventually(t, on, team, "doctor -n shop", cli.ExitOK, cluster.version+" answered in namespace shop", "1 in mode enforce",
 		"configuration   skipped   mutatingwebhookconfigurations.admissionregistration.k8s.io is forbidden", "\nProblems: 0\n")
-	expect(t, on, team, "status shop", cli.ExitOK, "enforce\n")
-	expect(t, on, team, "status -n shop", cli.ExitOK, "shop        enforce\n", "note: only the current namespace is shown")
-	expect(t, on, team, "audit -n shop", cli.ExitOK)
+	eventually(t, on, team, "status shop", cli.ExitOK, "enforce\n")
+	eventually(t, on, team, "status -n shop", cli.ExitOK, "shop        enforce\n", "note: only the current namespace is shown")
+	eventually(t, on, team, "audit -n shop", cli.ExitOK)
 	must(t, runs("create", "-n", "shop", "deployment", "team", "--image=team:1", "--replicas=2"))
-	expect(t, configured, team, "explain deployment/team .spec.replicas -n shop", cli.ExitOK, "is 2")
-	expect(t, configured, team, "strip -n shop -f testdata/misspelled.yaml", cli.ExitError, "namespaces")
-	expect(t, "without a record of the manifest", team, "release deployment/team .spec.replicas -n shop", cli.ExitError, "nothing to release")
+	eventually(t, configured, team, "explain deployment/team .spec.replicas -n shop", cli.ExitOK, "is 2")
+	eventually(t, configured, team, "strip -n shop -f testdata/misspelled.yaml", cli.ExitError, "namespaces")
+	eventually(t, "without a record of the manifest", team, "release deployment/team .spec.replicas -n shop", cli.ExitError, "nothing to release")
 	must(t, runs("delete", "-n", "shop", "deployment", "team"))
-	expect(t, "without permission to write namespaces", team, "enable shop --warn", cli.ExitError, "kubectl label TYPE NAME "+mode+"=warn")
+	eventually(t, "without permission to write namespaces", team, "enable shop --warn", cli.ExitError, "kubectl label TYPE NAME "+mode+"=warn")
 	for _, step := range []struct {
 		sentence string
 		do       func() error
@@ -136,8 +136,8 @@ func TestATeamLearnsWhyNothingIsKept(t *testing.T) {
 		},
 	} {
 		must(t, step.do)
-		expect(t, step.sentence, team, "doctor -n shop", cli.ExitNegative, step.problem)
-		expect(t, step.sentence, team, "status shop", cli.ExitNegative, step.status)
+		eventually(t, step.sentence, team, "doctor -n shop", cli.ExitNegative, step.problem)
+		eventually(t, step.sentence, team, "status shop", cli.ExitNegative, step.status)
 	}
 	must(t, reinstall, optIn)
 	waitHealthy(t)
@@ -164,7 +164,7 @@ func TestNothingIsStored(t *testing.T) {
 	list := func() string {
 		objects, err := kubectl("", "get", "deployments,namespaces,secrets,configmaps,events,clusterroles,mutatingwebhookconfigurations", "-A",
 			"-o", "jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.resourceVersion}{\"\\n\"}{end}")
-		require.NoError(t, err)
+		expect.NoError(t, err)
 		return objects
 	}
 	before := list()
@@ -206,7 +206,7 @@ func TestTheWebhookStatesTheMode(t *testing.T) {
 	blind := user(t, "blind", "role USER -n shop --verb=create,list --resource="+readable, "rolebinding USER -n shop --role=USER --user=USER")
 	must(t, runs("create", "-n", "shop", "deployment", "blind", "--image=blind:1", "--save-config"),
 		runs("autoscale", "-n", "shop", "deployment", "blind", "--max=9"))
-	expect(t, "without permission to read the namespace", blind, "audit deployments -n shop", anyCode, "   keeps 1\n")
+	eventually(t, "without permission to read the namespace", blind, "audit deployments -n shop", anyCode, "   keeps 1\n")
 	must(t, runs("delete", "-n", "shop", "deployment,hpa", "blind"))
 }
 
@@ -219,13 +219,13 @@ func TestAPolicyThatFixesLabelsIsNamed(t *testing.T) {
 			"validations": [{"expression": "object.metadata.?labels == oldObject.metadata.?labels", "message": "labels are fixed"}]}},
 		{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": "fixed-labels"}, "spec": {
 			"policyName": "fixed-labels", "validationActions": ["Deny"]}}]}`
-	require.NoError(t, feed(policy, "create", "-f-"))
+	expect.NoError(t, feed(policy, "create", "-f-"))
 	defer func() {
 		if err := feed(policy, "delete", "-f-"); err != nil {
 			t.Error(err)
 		}
-		expect(t, "without the policy, which the API server enforces for another second", cluster.Kubeconfig, "enable default --dry-run=server", cli.ExitOK)
+		eventually(t, "without the policy, which the API server enforces for another second", cluster.Kubeconfig, "enable default --dry-run=server", cli.ExitOK)
 	}()
-	expect(t, "with a policy", cluster.Kubeconfig, "enable default --dry-run=server", anyCode,
+	eventually(t, "with a policy", cluster.Kubeconfig, "enable default --dry-run=server", anyCode,
 		"labels are fixed", "it also refuses the annotation", "namespaceLabels.enabled=false")
 }

@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
@@ -142,7 +142,7 @@ func (n *namespace) placed(manifest *unstructured.Unstructured) *unstructured.Un
 	n.Helper()
 	o := manifest.DeepCopy()
 	namespaced, err := cluster.client.IsObjectNamespaced(o)
-	require.NoError(n, err)
+	expect.NoError(n, err)
 	if namespaced {
 		o.SetNamespace(n.name)
 	}
@@ -168,7 +168,7 @@ func (n *namespace) patchedAs(
 func replicasOf(n *namespace, o *unstructured.Unstructured) int64 {
 	n.Helper()
 	replicas, found, err := unstructured.NestedInt64(o.Object, "spec", "replicas")
-	require.NoError(n, err)
+	expect.NoError(n, err)
 	if !found {
 		return -1
 	}
@@ -178,7 +178,7 @@ func replicasOf(n *namespace, o *unstructured.Unstructured) int64 {
 func decoded(n *namespace, manifest string) *unstructured.Unstructured {
 	n.Helper()
 	o := &unstructured.Unstructured{}
-	require.NoError(n, o.UnmarshalJSON(jsontest.FromYAML(n.T, manifest)))
+	expect.NoError(n, o.UnmarshalJSON(jsontest.FromYAML(n.T, manifest)))
 	return o
 }
 
@@ -224,8 +224,8 @@ func TestOtherCommandsWithTheFieldManagerOfAnApply(t *testing.T) {
 		writes(deployment("3", "app:1"), "diff", "--field-manager=ci"), // fails if there is a difference
 		did(func(n *namespace) { // a controller that reads and replaces the object
 			o := n.object()
-			require.NoError(n, unstructured.SetNestedField(o.Object, int64(9), "spec", "replicas"))
-			require.NoError(n, cluster.client.Update(n.Context(), o, client.FieldOwner("my-operator")))
+			expect.NoError(n, unstructured.SetNestedField(o.Object, int64(9), "spec", "replicas"))
+			expect.NoError(n, cluster.client.Update(n.Context(), o, client.FieldOwner("my-operator")))
 		}).replicas(9),
 		// Also changes last-applied, and is still a user's command.
 		edits("s/app:1/app:8/g; s/replicas: [79]/replicas: 10/").says("may revert this change").records("app:8").replicas(10),
@@ -239,7 +239,7 @@ func TestAnOperatorThatReplacesObjects(t *testing.T) {
 	as := rest.CopyConfig(cluster.Plane.Config)
 	as.UserAgent = "manager/v0.9 (linux/amd64)"
 	operator, err := client.New(as, client.Options{})
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	puts := func(n *namespace, replicas string, options ...client.UpdateOption) int64 {
 		n.Helper()
 		o := n.placed(decoded(n, deployment(replicas, "app:1")))
@@ -247,11 +247,11 @@ func TestAnOperatorThatReplacesObjects(t *testing.T) {
 			o.SetResourceVersion(n.object().GetResourceVersion())
 			return operator.Update(n.Context(), o, options...)
 		})
-		require.NoError(n, err)
+		expect.NoError(n, err)
 		return replicasOf(n, o)
 	}
 	creates := did(func(n *namespace) {
-		require.NoError(n, operator.Create(n.Context(), n.placed(decoded(n, deployment("3", "app:1")))))
+		expect.NoError(n, operator.Create(n.Context(), n.placed(decoded(n, deployment("3", "app:1")))))
 	})
 	reconciles := func(replicas string) step { return did(func(n *namespace) { puts(n, replicas) }) }
 	play(t, map[string]scenario{

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ownership-handoff/handoff/config"
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/golden"
 	"github.com/ownership-handoff/handoff/test/objects"
 	"github.com/ownership-handoff/handoff/test/packs"
@@ -39,7 +39,7 @@ func rulesTable(t *testing.T) [][]string {
 	rows := [][]string{{"rule", "for", "kinds", "fields", "writers", "edit", "without handoff"}}
 	for _, name := range config.Packs() {
 		p, err := config.ReadPack(name)
-		require.NoError(t, err)
+		expect.NoError(t, err)
 		for _, rule := range p.Rules {
 			_, of := config.PackOf(rule.Name)
 			entry := p.Entries[of]

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/test/objects"
 	"github.com/ownership-handoff/handoff/test/packs"
 )
@@ -109,7 +109,7 @@ func flux(n *namespace, manager string, before, manifest *unstructured.Unstructu
 func (n *namespace) valueOf(manifest *unstructured.Unstructured, field string) string {
 	n.Helper()
 	o, err := packs.Live(n.Context(), cluster.client, manifest)
-	require.NoError(n, err)
+	expect.NoError(n, err)
 	return objects.JSONPath(n.T, o, field)
 }
 
@@ -177,7 +177,7 @@ func TestCatalogue(t *testing.T) { //nolint:tparallel // the page follows the su
 	t.Parallel()
 	localOnly(t)
 	all, err := packs.Read(filepath.Join("..", ".."))
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	withKinds(t, all)
 	results := make([][]string, len(all))
 	for i := range results {
@@ -212,7 +212,7 @@ func TestCatalogue(t *testing.T) { //nolint:tparallel // the page follows the su
 	}
 	for _, name := range config.Packs() {
 		p, err := config.ReadPack(name)
-		require.NoError(t, err)
+		expect.NoError(t, err)
 		for _, rule := range p.Rules {
 			if !isLost[rule.Name] {
 				t.Errorf("%s has no entry that is lost without handoff", rule.Name)

@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/test/golden"
 	"github.com/ownership-handoff/handoff/test/packs"
 )
@@ -19,7 +19,7 @@ func censusGroups(t *testing.T) []censusGroup {
 	var all struct {
 		Groups []censusGroup `json:"groups"`
 	}
-	require.NoError(t, yaml.Unmarshal([]byte(golden.Read(t, "../../config/catalogue/testdata/census.yaml")), &all))
+	expect.NoError(t, yaml.Unmarshal([]byte(golden.Read(t, "../../config/catalogue/testdata/census.yaml")), &all))
 	return all.Groups
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // clientOf returns a client certificate for a user, signed by the control plane's CA.
@@ -16,11 +16,11 @@ func clientOf(t *testing.T, name string) tls.Certificate {
 	t.Helper()
 	localOnly(t)
 	kubeconfig, err := cluster.Plane.AddUser(name)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	certificate, err := tls.X509KeyPair(config.CertData, config.KeyData)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	return certificate
 }
 

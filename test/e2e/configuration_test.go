@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
@@ -18,7 +18,7 @@ func (n *namespace) configured(configuration string) (file string, webhook *hand
 	localOnly(n.T)
 	file = n.file("config.yaml", configuration)
 	webhook, err := handofftest.Start(n.Context(), cluster.Plane, handofftest.Options{Config: file})
-	require.NoError(n, err)
+	expect.NoError(n, err)
 	n.Cleanup(func() {
 		n.run("", "delete", "mutatingwebhookconfiguration", n.name)
 		if err := webhook.Stop(); err != nil {
@@ -50,7 +50,7 @@ func TestTheConfigurationIsFollowed(t *testing.T) {
 	has := func(metric string) bool {
 		n.Helper()
 		metrics, err := webhook.Metrics(t.Context())
-		require.NoError(t, err)
+		expect.NoError(t, err)
 		return strings.Contains(metrics, metric)
 	}
 	broken := func() bool { n.Helper(); return has("handoff_check_problem{check=\"configuration\"} 1\n") }
@@ -88,5 +88,5 @@ func TestTheConfigurationIsFollowed(t *testing.T) {
 // rewrite replaces a file, as the kubelet does in a mounted ConfigMap.
 func (n *namespace) rewrite(file, text string) {
 	n.Helper()
-	require.NoError(n, os.Rename(objects.Write(n.T, text, file+".next"), file))
+	expect.NoError(n, os.Rename(objects.Write(n.T, text, file+".next"), file))
 }

@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/optin"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
@@ -37,7 +37,7 @@ func (n *namespace) withRules() {
 		if err == nil {
 			cluster.ruled.webhook, err = handofftest.Start(context.WithoutCancel(n.Context()), cluster.Plane, handofftest.Options{Config: file})
 		}
-		require.NoError(n, err)
+		expect.NoError(n, err)
 		n.registered(forAllKinds(strings.Replace(testdata("hook-of-namespace"), `kubernetes.io/metadata.name: "{name}"`, "rules: edited", 1)), "edited", cluster.ruled.webhook)
 	})
 	n.kubectl("label", "namespace", n.name, "rules=edited")
@@ -124,7 +124,7 @@ func TestEditApplyAfterARestart(t *testing.T) {
 	play(t, map[string]scenario{"of the webhook": {steps: []step{
 		start, applies(requesting("10m")),
 		did(func(n *namespace) {
-			require.NoError(n, first.Stop())
+			expect.NoError(n, first.Stop())
 		}), start, resizedByVPA(), requested("10m", "50m"), requested("20m", "20m"),
 	}}})
 }
@@ -232,7 +232,7 @@ func renamed(t *testing.T, o *unstructured.Unstructured, applier string) (entrie
 		fields = fields.Union(fieldsOf(t, entry))
 	}
 	text, err := fields.ToJSON()
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	applied.FieldsV1 = metav1.NewFieldsV1(string(text))
 	return append(entries, applied)
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/golden"
 	"github.com/ownership-handoff/handoff/test/objects"
 	"github.com/ownership-handoff/handoff/test/proxy"
@@ -18,7 +18,7 @@ func behindTCP(t *testing.T) (kubeconfig string, p *proxy.TCP) {
 	t.Helper()
 	localOnly(t)
 	server, err := url.Parse(cluster.Plane.Config.Host)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	p = proxy.StartTCP(t, server.Host)
 	return servedAt(t, cluster.Plane.Kubeconfig, "https://"+p.Address), p
 }

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/cert"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
@@ -38,7 +38,7 @@ func TestTheInjectorsBundlesAreNeverLost(t *testing.T) {
 	n.kubectl("apply", "--server-side", "-f", binary+"-crds.yaml")
 	n.eventually("the API server serves cert-manager's kinds", func() bool { return n.run("", "get", "certificates,issuers").Err == nil })
 	injector, err := process.Start(filepath.Join(cluster.Plane.Dir, "certmanager.log"), binary, "--kubeconfig="+cluster.Plane.Kubeconfig)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = injector.Stop(5 * time.Second) })
 	inject := strings.NewReplacer("annotations: {", "annotations: {cert-manager.io/inject-ca-from-secret: "+n.name+"/ca, ")
 	var all, twins []*maintained
@@ -91,7 +91,7 @@ func TestTheInjectorsBundlesAreNeverLost(t *testing.T) {
 func newCA(t *testing.T) (encoded string) {
 	t.Helper()
 	ca, _, err := cert.GenerateSelfSignedCertKey("server", nil, nil)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	return base64.StdEncoding.EncodeToString(ca)
 }
 
@@ -122,7 +122,7 @@ func (m *maintained) apply(n *namespace, generation int, args ...string) {
 func (m *maintained) watch(n *namespace) {
 	n.Helper()
 	client, err := dynamic.NewForConfig(cluster.Plane.Config)
-	require.NoError(n, err)
+	expect.NoError(n, err)
 	now := m.read(n)
 	ctx, cancel := context.WithCancel(n.Context())
 	n.Cleanup(cancel)
@@ -130,7 +130,7 @@ func (m *maintained) watch(n *namespace) {
 	events, err := client.Resource(*resource).Watch(ctx, metav1.ListOptions{
 		FieldSelector: "metadata.name=" + m.name, ResourceVersion: now.GetResourceVersion(),
 	})
-	require.NoError(n, err)
+	expect.NoError(n, err)
 	go func() {
 		for e := range events.ResultChan() {
 			if o, ok := e.Object.(*unstructured.Unstructured); ok {

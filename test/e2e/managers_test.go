@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	"github.com/ownership-handoff/handoff/test/objects"
@@ -33,7 +33,7 @@ func (n *namespace) release(verb, template string, args ...string) result {
 func helmBinary(t *testing.T) string {
 	t.Helper()
 	root, err := controlplane.Root()
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	path := filepath.Join(root, "bin", "helm")
 	if _, err := os.Stat(path); err != nil {
 		t.Fatalf("finding Helm: %v; run make bin/helm", err)

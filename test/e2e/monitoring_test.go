@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/golden"
 )
 
@@ -33,7 +33,7 @@ func TestMetricsOfAlertsAndPanelsAreServed(t *testing.T) {
 	}()
 	n.eventually("all metrics are served", func() bool {
 		metrics, err := cluster.Webhook.Metrics(t.Context())
-		require.NoError(t, err)
+		expect.NoError(t, err)
 		served := servedIn(metrics + "\n" + n.kubectl("get", "--raw", "/metrics").Stdout)
 		missing = slices.DeleteFunc(slices.Clone(want), func(line string) bool { return served[line] })
 		return len(missing) == 0

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
@@ -113,7 +113,7 @@ func (n *namespace) object() *unstructured.Unstructured {
 func (n *namespace) objectOf(kind string) *unstructured.Unstructured {
 	n.Helper()
 	o, err := cluster.reader.Get(context.WithoutCancel(n.Context()), n.name, kind, "web")
-	require.NoError(n, err)
+	expect.NoError(n, err)
 	return o
 }
 
@@ -151,7 +151,7 @@ func fieldManagers(t *testing.T, o *unstructured.Unstructured, path fieldpath.Pa
 func fieldsOf(t *testing.T, e metav1.ManagedFieldsEntry) *fieldpath.Set {
 	t.Helper()
 	set := &fieldpath.Set{}
-	require.NoError(t, set.FromJSON(e.FieldsV1.GetRawReader()))
+	expect.NoError(t, set.FromJSON(e.FieldsV1.GetRawReader()))
 	return set
 }
 

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
 
@@ -183,7 +183,7 @@ func (o outside) reported(n *namespace) {
 func (o outside) read(n *namespace) *unstructured.Unstructured {
 	n.Helper()
 	read, err := cluster.reader.Get(context.WithoutCancel(n.Context()), "", o.kind, o.name)
-	require.NoError(n, err)
+	expect.NoError(n, err)
 	return read
 }
 

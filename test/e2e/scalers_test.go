@@ -8,7 +8,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // scaleAs sets the replicas of the object web through /scale, as a scaler's controller does.
@@ -18,7 +18,7 @@ func (n *namespace) scaleAs(manager string, replicas int32) {
 	body := &autoscalingv1.Scale{Spec: autoscalingv1.ScaleSpec{Replicas: replicas}}
 	body.Name, body.Namespace = web.GetName(), n.name
 	err := cluster.client.SubResource("scale").Update(n.Context(), web, client.WithSubResourceBody(body), client.FieldOwner(manager))
-	require.NoError(n, err)
+	expect.NoError(n, err)
 }
 
 const (

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 func TestCertificateRotationFailsNoRequest(t *testing.T) {
@@ -43,7 +43,7 @@ func TestCertificateRotationFailsNoRequest(t *testing.T) {
 		t.Error("want a new CA")
 	}
 	bundles, err := n.bundles()
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	for _, bundle := range bundles {
 		if !bytes.Contains(bundle, third["ca.crt"]) || !bytes.Contains(bundle, first["ca.crt"]) {
 			t.Errorf("want the old and the new CA in the CA bundle, got\n%s", bundle)
@@ -71,7 +71,7 @@ func TestWhatIsMissingIsReportedAsNotReady(t *testing.T) {
 	localOnly(t)
 	n := newNamespace(t, "enforce")
 	kubeconfig, err := cluster.Plane.AddUser(n.name)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	startServer(n, kubeconfig, "--self-signed", "--namespace="+n.name, "--webhook-configuration="+n.name).
 		said("[-]self-signed: ", `User "`+n.name+`" cannot get resource "secrets" in API group "" in the namespace "`+n.name+`"`)
 	missing := filepath.Join(t.TempDir(), "ca.crt")

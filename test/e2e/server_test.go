@@ -9,7 +9,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
@@ -27,7 +27,7 @@ func startServer(n *namespace, kubeconfig string, args ...string) *server {
 	s := &server{namespace: n, certDir: n.TempDir()}
 	var err error
 	s.webhook, err = handofftest.Start(n.Context(), cluster.Plane, handofftest.Options{Kubeconfig: kubeconfig, CertDir: s.certDir, Args: args, Unready: true})
-	require.NoError(n, err)
+	expect.NoError(n, err)
 	n.Cleanup(func() {
 		if err := s.webhook.Stop(); err != nil {
 			n.Error(err)
@@ -48,7 +48,7 @@ func (s *server) get(path string) (int, string) {
 	}
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(response.Body)
-	require.NoError(s, err)
+	expect.NoError(s, err)
 	return response.StatusCode, string(body)
 }
 
@@ -124,7 +124,7 @@ func (s *server) ready() {
 
 func (s *server) waitReady() {
 	s.Helper()
-	require.NoError(s, s.webhook.WaitReady(s.Context()))
+	expect.NoError(s, s.webhook.WaitReady(s.Context()))
 }
 
 // metricHas reports whether a line of the metrics begins with a text.

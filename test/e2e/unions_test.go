@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // unionTable is testdata/unions.yaml, which explains its fields.
@@ -32,7 +32,7 @@ type union struct {
 
 func unions(t *testing.T) (table unionTable) {
 	t.Helper()
-	require.NoError(t, yaml.UnmarshalStrict([]byte(testdata("unions")), &table))
+	expect.NoError(t, yaml.UnmarshalStrict([]byte(testdata("unions")), &table))
 	return table
 }
 
@@ -159,7 +159,7 @@ func (n *namespace) fresh(manifest, name string) any {
 	o := decoded(n, manifest)
 	o.SetNamespace(n.name)
 	o.SetName(name)
-	require.NoError(n, cluster.client.Create(n.Context(), o, client.DryRunAll))
+	expect.NoError(n, cluster.client.Create(n.Context(), o, client.DryRunAll))
 	return o.Object["spec"]
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/golden"
 )
 
@@ -86,7 +86,7 @@ func glob(t *testing.T, patterns ...string) (files []string) {
 	t.Helper()
 	for _, pattern := range patterns {
 		found, err := filepath.Glob(root + pattern)
-		require.NoError(t, err)
+		expect.NoError(t, err)
 		files = append(files, found...)
 	}
 	return files

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/golden"
 )
 
@@ -24,16 +24,16 @@ func TestOSSFuzzBuildsEveryTarget(t *testing.T) {
 		t.Skip("the script is for an image of Linux")
 	}
 	repository, err := filepath.Abs(root)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	src, work, out := t.TempDir(), t.TempDir(), t.TempDir()
-	require.NoError(t, os.Symlink(repository, filepath.Join(src, "handoff")))
+	expect.NoError(t, os.Symlink(repository, filepath.Join(src, "handoff")))
 	for program, script := range map[string]string{
 		"compile_go_fuzzer": `echo "$@" >>"$SRC/built"
 printf 'package main\nimport target "%s"\nfunc main() { target.%s(nil) }\n' "$1" "$2" >main.go
 go build -o "$OUT/$3" main.go`,
 		"zip": `cp "$3" "$2"`,
 	} {
-		require.NoError(t, os.WriteFile(filepath.Join(src, program), []byte("#!/bin/sh -eu\n"+script+"\n"), 0o700))
+		expect.NoError(t, os.WriteFile(filepath.Join(src, program), []byte("#!/bin/sh -eu\n"+script+"\n"), 0o700))
 	}
 	run := func(name string, arg ...string) {
 		t.Helper()
@@ -47,7 +47,7 @@ go build -o "$OUT/$3" main.go`,
 	var want []string
 	for _, file := range testFiles(t) {
 		folder, err := filepath.Rel(root, filepath.Dir(file))
-		require.NoError(t, err)
+		expect.NoError(t, err)
 		for _, name := range regexp.MustCompile(`(?m)^func (Fuzz\w+)\(\w+ \*testing\.F\)`).FindAllStringSubmatch(golden.Read(t, file), -1) {
 			fuzzer := strings.ReplaceAll(folder, "/", "_") + "_" + name[1]
 			want = append(want, fmt.Sprintf("%stest/oss-fuzz/%s LibFuzzer %[2]s", module, fuzzer))

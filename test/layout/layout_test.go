@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 const module = "github.com/ownership-handoff/handoff/"
@@ -142,6 +142,6 @@ func isIn(path, folder string) bool { return path == folder || strings.HasPrefix
 func list(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list"}, args...)...).Output()
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	return string(out)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/ledger"
 )
 
@@ -23,15 +23,15 @@ func apply(sets ledger.Values) ledger.Write {
 // TestDiffNamesWhatIsNotAsExpected is about what the ledger reports. What it expects is compared with the API server in test/sequences.
 func TestDiffNamesWhatIsNotAsExpected(t *testing.T) {
 	u := &unstructured.Unstructured{}
-	require.NoError(t, u.UnmarshalJSON([]byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","labels":{"tier":"a"},
+	expect.NoError(t, u.UnmarshalJSON([]byte(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web","labels":{"tier":"a"},
 		"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"web\",\"labels\":{\"tier\":\"a\"}}}"},
 		"managedFields":[{"manager":"kubectl-client-side-apply","operation":"Update","apiVersion":"apps/v1","fieldsType":"FieldsV1",
 			"fieldsV1":{"f:metadata":{"f:labels":{"f:tier":{}}},"f:spec":{"f:replicas":{}}}}]},"spec":{"replicas":3}}`)))
 	stored, err := ledger.NewReader().Read(u)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	deployment := ledger.Kind{Name: "Deployment", Scale: replicas, Defaults: ledger.Values{replicas: int64(3)}}
 	o, _, err := ledger.New(deployment).After(apply(ledger.Values{label: "a"}))
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	if lines := o.Diff(stored); len(lines) > 0 {
 		t.Errorf("want no difference, got %q", lines)
 	}

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
 
@@ -58,7 +58,7 @@ func TestAudit(t *testing.T) {
 	createRisks(t)
 	webhook := startWebhook(t)
 	reader, err := cluster.controlPlane.AddUser("reader")
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	for name, lines := range map[string][]string{
 		"audit": {
 			"audit -n market",
@@ -87,7 +87,7 @@ func TestAudit(t *testing.T) {
 		t.Run(name, func(t *testing.T) { checkGolden(t, name, transcript(t, cluster.controlPlane.Kubeconfig, lines...)) })
 	}
 	t.Run("auditoff", func(t *testing.T) {
-		require.NoError(t, webhook.Stop())
+		expect.NoError(t, webhook.Stop())
 		said := transcript(t, cluster.controlPlane.Kubeconfig, "enable kube-system nosuch", "status kube-system", "disable kube-system",
 			"audit -n pay", "status pay", "enable pay")
 		play(t, "annotate namespace lab ownership-handoff.io/mode=enforce --overwrite", "label namespace lab ownership-handoff.io/mode-")

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/test/objects"
@@ -56,7 +56,7 @@ func (s scenario) write(name string, manifest any) (file, text string) {
 	text, isText := manifest.(string)
 	if !isText {
 		encoded, err := yaml.Marshal(manifest)
-		require.NoError(s, err)
+		expect.NoError(s, err)
 		text = string(encoded)
 	}
 	file = filepath.Join(cluster.controlPlane.Dir, s.name+"-"+name+".yaml")
@@ -145,7 +145,7 @@ func sameValue(a, b []byte) bool {
 func (s scenario) field(manifest object) string {
 	s.Helper()
 	declared, err := ownership.ParseObject(jsontest.Encode(s.T, manifest))
-	require.NoError(s, err)
+	expect.NoError(s, err)
 	said := handoff(s.T, cluster.controlPlane.Kubeconfig, "explain "+s.target()+" -n "+s.yard+" -o json")
 	_, said, _ = strings.Cut(said, "\n")
 	if strings.Contains(said, "no managedFields, so") { // a manifest with only a name, applied server-side

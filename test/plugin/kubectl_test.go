@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	"github.com/ownership-handoff/handoff/test/golden"
 )
@@ -15,7 +15,7 @@ import (
 // TestKubectlFindsAndCompletesThePlugin runs the plugin through kubectl, as a shell does.
 func TestKubectlFindsAndCompletesThePlugin(t *testing.T) {
 	root, err := controlplane.Root()
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	path := filepath.Join(root, "bin") + ":" + filepath.Dir(cluster.controlPlane.Kubectl) + ":" + os.Getenv("PATH") // see make build
 	for line, want := range map[string]string{
 		"handoff explain deployment/web .spec.replicas -n shop": "`.spec.replicas` is 7: HorizontalPodAutoscaler `web` set it through /scale at TIME; " +

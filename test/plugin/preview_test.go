@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/optin"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
 
@@ -55,7 +55,7 @@ func team(t *testing.T) (kubeconfig string) {
 	t.Helper()
 	play(t, "apply -f testdata/preview/team.yaml")
 	kubeconfig, err := cluster.controlPlane.AddUser("team")
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	return kubeconfig
 }
 

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/release"
 	"github.com/ownership-handoff/handoff/test/objects"
@@ -31,9 +31,9 @@ var settings = released{
 func between(t *testing.T, seen func(patch int, text string) (forward bool)) (kubeconfig string) {
 	t.Helper()
 	transport, err := rest.TransportFor(cluster.controlPlane.Config)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	to, err := url.Parse(cluster.controlPlane.Config.Host)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(to)
 	proxy.Transport = transport
 	patches := 0

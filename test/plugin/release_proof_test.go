@@ -14,10 +14,10 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 	edit "github.com/ownership-handoff/handoff/plugin/manifest"
 	"github.com/ownership-handoff/handoff/plugin/release"
@@ -151,7 +151,7 @@ func TestReleasedFieldSurvivesTheNextApply(t *testing.T) {
 				t.Fatal(said)
 			}
 			r.wantReleased(t, yards["released"])
-			require.NoError(t, os.WriteFile(after, removeAdvised(t, said, r.field, r.manifest), 0o600))
+			expect.NoError(t, os.WriteFile(after, removeAdvised(t, said, r.field, r.manifest), 0o600))
 			r.play(t, yards["released"], after, r.after)
 			if got := r.valueIn(t, yards["released"]); got != r.value {
 				t.Errorf("released: %s is %s, want %s", r.field, got, r.value)
@@ -187,7 +187,7 @@ func newYard(t *testing.T, name string) string {
 func files(t *testing.T, manifest string) (before, after string) {
 	t.Helper()
 	dir, err := os.MkdirTemp(cluster.controlPlane.Dir, "manifests-*") //nolint:usetesting // t.TempDir would contain the commas of the test's name
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	before, after = filepath.Join(dir, "before.yaml"), filepath.Join(dir, "after.yaml")
 	objects.Write(t, manifest, before)
 	return before, after
@@ -198,7 +198,7 @@ func files(t *testing.T, manifest string) (before, after string) {
 func removeAdvised(t *testing.T, output, field, text string) []byte {
 	t.Helper()
 	stream, err := edit.Parse(source.Text{Name: "manifest", Content: []byte(text)})
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	if advice := regexp.MustCompile(`(?m)^remove (.*) from the manifest before`).FindStringSubmatch(output); advice != nil {
 		field = advice[1]
 	}
@@ -208,7 +208,7 @@ func removeAdvised(t *testing.T, output, field, text string) []byte {
 		t.Fatalf("no %s in\n%s\nafter\n%s", field, text, output)
 	}
 	after, err := stream.Apply(edit.Widen([]*edit.Place{place}))
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	return after
 }
 
@@ -242,7 +242,7 @@ func (r released) valueIn(t *testing.T, yard string) string {
 func (r released) wantReleased(t *testing.T, yard string) {
 	t.Helper()
 	entries, err := r.live(t, yard).Entries()
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	holders := managedfields.For(entries, pathOf(r.field))
 	for _, e := range holders {
 		if config.Default().Managers().IsApplier(e) || e.Contains(ownership.LastAppliedPath()) {

@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/internal/optin"
-	"github.com/ownership-handoff/handoff/internal/require"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
@@ -166,7 +166,7 @@ func TestReleaseIsIndependentOfTheWebhook(t *testing.T) {
 func managersOf(t *testing.T, o ownership.Object, field string) string {
 	t.Helper()
 	entries, err := o.Entries()
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	holders := managedfields.For(entries, pathOf(field))
 	names := make([]string, 0, len(holders))
 	for _, e := range holders {

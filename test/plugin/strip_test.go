@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/plugin/cli"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
@@ -116,18 +116,18 @@ func TestStripKeepsTheAutoscalersReplicas(t *testing.T) {
 func stripProgram(t *testing.T, args string) (script string) {
 	t.Helper()
 	root, err := controlplane.Root()
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	script = filepath.Join(t.TempDir(), "strip.sh")
 	text := fmt.Sprintf("#!/bin/sh\nKUBECONFIG=%s KUBECACHEDIR=%s exec %s strip %s\n",
 		cluster.controlPlane.Kubeconfig, filepath.Join(cluster.controlPlane.Dir, "cache"), filepath.Join(root, "bin", "kubectl-handoff"), args)
-	require.NoError(t, os.WriteFile(script, []byte(text), 0o700))
+	expect.NoError(t, os.WriteFile(script, []byte(text), 0o700))
 	return script
 }
 
 func TestStripAsPostRendererOfHelm3(t *testing.T) {
 	ns := newYard(t, "strip")
 	root, err := controlplane.Root()
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	script := stripProgram(t, "-n "+ns)
 	helm := func(round int, args ...string) string {
 		t.Helper()
@@ -178,9 +178,9 @@ func TestStripAsFunctionOfKustomize(t *testing.T) {
 	options.PluginConfig = types.EnabledPluginConfig(types.BploUseStaticallyLinked)
 	options.PluginConfig.FnpLoadingOptions.EnableExec = true
 	resources, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), dir)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	out, err := resources.AsYaml()
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	if bytes.Contains(out, []byte("replicas:")) || !bytes.Contains(out, []byte(`round: "1"`)) {
 		t.Errorf("got\n%s", out)
 	}

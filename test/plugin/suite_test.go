@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"github.com/ownership-handoff/handoff/internal/require"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/cli"
 	"github.com/ownership-handoff/handoff/test/controlplane"
@@ -104,7 +104,7 @@ func kubectl(ctx context.Context, args ...string) (string, error) {
 func must(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := kubectl(context.WithoutCancel(t.Context()), args...)
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	return out
 }
 
@@ -119,7 +119,7 @@ func play(t *testing.T, lines ...string) {
 func stored(t *testing.T, object, namespace string) ownership.Object {
 	t.Helper()
 	o, err := ownership.ParseObject([]byte(must(t, "get", object, "-n", namespace, "-o", "json", "--show-managed-fields")))
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	return o
 }
 
@@ -145,12 +145,12 @@ func handoffAt(t *testing.T, now time.Time, kubeconfig, line string) string {
 func startWebhook(t *testing.T) *handofftest.Webhook {
 	t.Helper()
 	webhook, err := handofftest.Start(t.Context(), cluster.controlPlane, handofftest.Options{})
-	require.NoError(t, err)
+	expect.NoError(t, err)
 	t.Cleanup(func() {
 		play(t, "delete --ignore-not-found -f ../../manifests/base/webhook.yaml")
 		_ = webhook.Stop() // a test can have stopped it
 	})
-	require.NoError(t, webhook.Register(t.Context()))
+	expect.NoError(t, webhook.Register(t.Context()))
 	return webhook
 }
 
