@@ -93,10 +93,8 @@ func (c *HandoffConfiguration) addPacks() error {
 
 // PackOf returns the name of a rule's pack, empty for a rule of a file, and the rule's name there. rule is Rule.Name.
 func PackOf(rule string) (pack, name string) {
-	if pack, name, ok := strings.Cut(rule, packSeparator); ok {
-		return pack, name
-	}
-	return "", rule
+	pack, name = path.Split(rule)
+	return strings.TrimSuffix(pack, packSeparator), name
 }
 
 // inRule returns an error about a rule. For a rule of a pack, it is about the pack: the rule is not in the file.
