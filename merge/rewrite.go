@@ -195,13 +195,13 @@ func (k *keeper) lastApplied() (text []byte, operations []Operation) {
 // managedFields returns the operation that sets the entries in the incoming object, none if it has them already. onlyKept
 // reports whether the rewrite clears no fields.
 func (k *keeper) managedFields(entries []ownership.Entry, lastApplied []byte, onlyKept bool) ([]Operation, error) {
-	text, isSame := managedfields.Encode(entries), managedfields.SameTexts(entries, managedfields.InOrder(k.write.IncomingEntries))
+	text, was := managedfields.Encode(entries), managedfields.Encode(managedfields.InOrder(k.write.IncomingEntries))
 	if live := k.write.Live.ManagedFields(); onlyKept && len(k.pieces) > 0 && len(live) > 0 && k.becomesLive(entries, lastApplied) {
 		// The applier's entry has the time of this write, and so may have another position.
-		text, isSame = live, bytes.Equal(live, k.write.Incoming.ManagedFields())
+		text, was = live, k.write.Incoming.ManagedFields()
 	}
 	switch {
-	case isSame:
+	case bytes.Equal(text, was):
 		return nil, nil
 	case !k.write.Incoming.At("metadata").IsObject():
 		return nil, fmt.Errorf("%w: metadata: %w", ownership.ErrManagedFields, ownership.ErrNotAnObject)

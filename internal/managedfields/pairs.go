@@ -87,11 +87,6 @@ func InOrder(entries []Entry) []Entry {
 	return slices.SortedStableFunc(slices.Values(entries), Compare)
 }
 
-// SameTexts reports whether two lists of entries have the same texts in the same order.
-func SameTexts(a, b []Entry) bool {
-	return slices.EqualFunc(a, b, func(a, b Entry) bool { return bytes.Equal(a.Text, b.Text) })
-}
-
 // Encode returns the entries as the JSON text of metadata.managedFields.
 func Encode(entries []Entry) []byte {
 	texts := make([][]byte, len(entries))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -87,13 +88,9 @@ func (l *Labels) Metrics() []prometheus.Collector {
 	stale := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "handoff_stale_namespace_labels",
 		Help: "Namespaces whose label does not follow their mode annotation.",
-	}, func() (count float64) {
-		for _, o := range l.state.informers[namespaceResource].GetIndexer().List() {
-			if isWrong(o) {
-				count++
-			}
-		}
-		return count
+	}, func() float64 {
+		all := l.state.informers[namespaceResource].GetIndexer().List()
+		return float64(len(slices.DeleteFunc(all, func(o any) bool { return !isWrong(o) })))
 	})
 	return []prometheus.Collector{l.repairs, stale}
 }

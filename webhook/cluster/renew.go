@@ -187,7 +187,11 @@ func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming
 					}
 					return
 				}
-				r.freshness.record(errorIn(event))
+				var reported error
+				if event.Type == watch.Error {
+					reported = apierrors.FromObject(event.Object)
+				}
+				r.freshness.record(reported)
 				if streaming && !isHandedOver {
 					due.Reset(watchFor + responseTimeout)
 					if isHandedOver = endsInitialEvents(event); isHandedOver {
@@ -203,14 +207,6 @@ func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming
 		}
 	}()
 	return forwarded
-}
-
-// errorIn returns the error that an event reports, nil if it reports none.
-func errorIn(event watch.Event) error {
-	if event.Type != watch.Error {
-		return nil
-	}
-	return apierrors.FromObject(event.Object)
 }
 
 // endsInitialEvents reports whether an event is the bookmark after the initial objects of a watch that streams them.
