@@ -49,7 +49,7 @@ func (o Object) UnitOf(kind schema.GroupKind, path fieldpath.Path) (unit fieldpa
 
 // isInPodTemplate reports whether a unit that is nested under a template is one of a pod template: other kinds have templates, too.
 func (o Object) isInPodTemplate(unit fieldpath.Path) bool {
-	at := slices.IndexFunc(unit, func(e fieldpath.PathElement) bool { return fieldpattern.IsNamed(e, "template") })
+	at := slices.IndexFunc(unit[:len(unit)-1], func(e fieldpath.PathElement) bool { return fieldpattern.IsNamed(e, "template") })
 	if at < 0 {
 		return true
 	}

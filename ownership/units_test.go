@@ -15,6 +15,7 @@ func TestUnitOfAKind(t *testing.T) {
 	}{
 		"data of a ConfigMap":             {"", "ConfigMap", ".data.a", ".data.a"},
 		"data of a Secret":                {"", "Secret", ".data.a", ".data.a"},
+		"data with the name of a parent":  {"", "ConfigMap", ".data.template", ".data.template"},
 		"data of another kind":            {"example.com", "Shop", ".data.a", ""},
 		"data of another ConfigMap":       {"example.com", "ConfigMap", ".data.a", ""},
 		"binaryData":                      {"", "ConfigMap", ".binaryData.a", ""},
