@@ -108,7 +108,7 @@ func (m Managers) isControlled(e Entry) bool {
 
 // isCovered reports whether an entry contains nothing but the scale field and fields of the rules that are counted.
 func (m Managers) isCovered(e Entry, counts func(*Rule) bool) bool {
-	if size := len(e.Fields.Text()); size == 0 || size > maxControlled {
+	if len(e.Fields.Text()) > maxControlled {
 		return false
 	}
 	identifies := ruleMatcher{Accepts: func(end ruleEnd) bool {

@@ -39,9 +39,7 @@ func (r Rules) For(kind schema.GroupKind, namespace string, o Object) (of Object
 	if len(fields) > 0 {
 		of.rules = append(of.rules, &Rule{Name: ControllerFieldsAnnotation, Fields: fields, order: math.MaxInt})
 	}
-	if len(of.rules) > 0 {
-		of.start = []*ruleTree{{}}
-	}
+	of.start = []*ruleTree{{}}
 	for _, rule := range of.rules {
 		of.start[0].Add(rule, rule.Fields...)
 	}
@@ -58,7 +56,7 @@ type (
 // ObjectRules are the rules for one object. The zero value has none.
 type ObjectRules struct {
 	rules []*Rule
-	start []*ruleTree // of their patterns, nil without rules
+	start []*ruleTree // of their patterns
 }
 
 // matcher returns a matcher of the fields of those rules that are accepted.

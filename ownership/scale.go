@@ -108,5 +108,5 @@ func (s scaleField) owner(applied appliedValues, base []byte) FieldOwner {
 // isUnrecorded reports whether the writer of a scale field is in none of its entries: a write of 0 through /scale leaves none, and
 // neither do later ones.
 func isUnrecorded(entries []Entry, live []byte, isBase bool) bool {
-	return len(entries) == 0 && !isBase && len(live) > 0 && string(live) != defaultReplicas
+	return len(entries) == 0 && !isBase && string(live) != defaultReplicas
 }

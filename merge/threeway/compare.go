@@ -110,16 +110,15 @@ func (m *merger) compareLists(base, manifest *node, place schema.Schema, inLive 
 	return nil
 }
 
-// baseDirective returns an error if a base's object has a directive that the manifest lacks. Upstream's patch would delete it
-// from live, which strategicpatch reads as another directive. Only the $retainKeys of a union is replaced, by upstream's own.
+// baseDirective returns an error if a base's object has a directive, which no manifest has (directive). Upstream's patch would delete
+// it from live, which strategicpatch reads as another directive. Only the $retainKeys of a union is replaced, by upstream's own.
 func (m *merger) baseDirective(base, manifest *node, place schema.Schema) error {
 	if place.Strategy().Object == schema.MergePatchFields {
 		return nil
 	}
 	union := place.Strategy().Object == schema.RetainKeys && setsMember(manifest)
 	for i := range base.Children {
-		name := base.Children[i].Name
-		if isPatchDirective(name) && manifest.Find(name, i) < 0 && (name != "$retainKeys" || !union) {
+		if name := base.Children[i].Name; isPatchDirective(name) && (name != "$retainKeys" || !union) {
 			return m.at.Wrong(inBase, ErrDirective, "%s", name)
 		}
 	}

@@ -140,7 +140,7 @@ func (m *merger) arranged(l *lists) *node {
 		return live
 	}
 	out := l.interleave()
-	if !l.edited && len(out) == len(l.live.list) && slices.IsSorted(out) {
+	if !l.edited && slices.IsSorted(out) {
 		return live
 	}
 	list := &node{Kind: '[', Children: make([]member, len(out))}

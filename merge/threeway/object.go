@@ -39,7 +39,7 @@ func (m *merger) object(base, manifest, live *node, place schema.Schema) (*node,
 
 // sameAs returns the base's value, or the manifest's if their texts are equal, so that the merge compares them only once.
 func sameAs(base, manifest *node) *node {
-	if base != nil && base.Text != "" && base.Text == manifest.Text {
+	if base != nil && base.Text == manifest.Text {
 		return manifest
 	}
 	return base
