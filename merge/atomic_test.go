@@ -10,6 +10,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -61,6 +62,7 @@ func TestFieldsInsideAnAtomicField(t *testing.T) {
 		"a key of a map":          {".http.hash", `{"app":"a","hash":"x"}`, `{"app":"b"}`, `{"app":"b","hash":"x"}`, both, false},
 		"a rule for all of it":    {".http", `[{"name":"a","w":1}]`, `[{"name":"a","w":2}]`, `[{"name":"a","w":1}]`, controller, true},
 		"two paths for one value": {".http[name=*].w,.spec.http[*].w", `[{"name":"a","w":1}]`, `[{"name":"a","w":2}]`, `[{"name":"a","w":1}]`, controller, false},
+		"a name and an index":     {".http[name=*].w,.spec.http[0].w", `[{"name":"a","w":1},{"name":"b","w":2}]`, `[{"name":"b","w":3},{"name":"a","w":3}]`, `[{"name":"b","w":2},{"name":"a","w":1}]`, both, false},
 		"a path in another one":   {".http[name=*].w,.spec.http[x=*]", `[{"name":"a","x":1,"w":1}]`, `[{"name":"a","x":1,"w":2}]`, `[{"name":"a","x":1,"w":1}]`, controller, false},
 		"a path for all and one for a part": {
 			".http[name=*].w,.spec.http", `[{"name":"a","w":1}]`, `[{"name":"a","w":2,"y":1}]`, `[{"name":"a","w":1}]`, controller, true,
@@ -130,8 +132,18 @@ func applyRuled(t *testing.T, field, written, was, is string) ruledApply {
 	incoming := stored{lastApplied: manifest, spec: is, entries: []string{entryWith("ci", annotated+","+written[1:])}}
 	live, _ := parsed(t, base.text())
 	sent, _ := parsed(t, incoming.text())
-	d := merge.Decider{Cluster: exampleCluster{}, Rules: ownership.NewRules(ownership.Rule{Name: "r", Fields: fields, Writers: []string{"rollouts"}})}
-	out, err := d.Decide(ownership.Write{Kind: schema.GroupVersionKind{Version: "v1", Kind: "Routes"}, FieldManager: "ci", Live: live, Incoming: sent})
+	d := merge.Decider{Cluster: exampleCluster{}, Rules: ownership.NewRules(
+		ownership.Rule{Name: "r", Fields: fields, Writers: []string{"rollouts"}},
+		ownership.Rule{Name: "s", Fields: fieldpattern.MustParse(".spec.http"), Writers: []string{"other"}}, // who has written nothing
+	)}
+	meter := func(steps int) bool {
+		if steps < 0 {
+			t.Errorf("a step gives %d steps back", -steps)
+		}
+		return true
+	}
+	kind := schema.GroupVersionKind{Version: "v1", Kind: "Routes"}
+	out, err := d.Decide(ownership.Write{Kind: kind, FieldManager: "ci", Live: live, Incoming: sent, Meter: meter})
 	must(t, err)
 	object, entries := parsed(t, patched(t, incoming.text(), operationsOf(t, out.Operations)))
 	return ruledApply{out, object, entries, manifest}
@@ -167,6 +179,14 @@ func TestAnElementThatIsThereTwiceIsTheManifests(t *testing.T) {
 		if reason != c.reason || applied.Skipped != nil {
 			t.Errorf("%s: want %q, got %q, %v", sentence, c.reason, reason, applied.Skipped)
 		}
+	}
+}
+
+// TestAnEntryCanHaveItsFieldsInAnyOrder has an entry that no API server has sorted.
+func TestAnEntryCanHaveItsFieldsInAnyOrder(t *testing.T) {
+	applied := applyRuled(t, ".*", `{"f:spec":{"f:b":{},"f:a":{}}}`, `{"a":1,"b":1}`, `{"a":2,"b":2}`)
+	if spec := string(applied.object.At("spec").Text()); spec != `{"a":1,"b":1}` {
+		t.Errorf("want the controller's values, got %s, %v", spec, applied.Skipped)
 	}
 }
 

@@ -106,6 +106,7 @@ func TestAppliedValues(t *testing.T) {
 		"a record by somebody else that is right": {sizes{rule: apply, live: "7", base: "3", manifest: "3", record: recorded3, recordedBy: "kubectl-rollout", entries: []string{resizer}}, "Controller resizer sizes", recorded3, true},
 		"a record of another applier's":           {sizes{rule: apply, live: "7", base: "3", manifest: "3", record: both, entries: []string{resizer}}, "Controller resizer sizes", both, false},
 		"a field that the manifest drops":         {sizes{rule: apply, live: "7", base: "3", drops: true, record: recorded3, entries: []string{resizer}}, "Controller resizer sizes", recorded3, false},
+		"a dropped field, and nothing recorded":   {sizes{rule: apply, live: "7", base: "3", drops: true, entries: []string{resizer}}, "Controller resizer sizes", "{}", false},
 		"a path that the object lacks":            {sizes{rule: apply, live: "7", base: "3", manifest: "3", record: strings.Replace(recorded3, "{", `{".spec.gone":{"a":"b"},`, 1), entries: []string{resizer}}, "Controller resizer sizes", recorded3, true},
 		"a field that the manifest sets first":    {sizes{rule: apply, base: "null", manifest: "3"}, "", recorded3, true},
 		"a person's value":                        {sizes{rule: apply, live: "7", base: "3", manifest: "4", record: recorded3, entries: []string{person}}, "", recordOf(t, "4"), true},
@@ -115,7 +116,7 @@ func TestAppliedValues(t *testing.T) {
 		"a controller's entry of another version": {sizes{rule: apply, live: "7", base: "3", manifest: "3", record: recorded3, entries: []string{strings.Replace(resizer, "apps/v1", "apps/v1beta1", 1)}}, "Controller resizer sizes", recorded3, false},
 		"edit: keep records nothing":              {sizes{live: "7", base: "3", manifest: "4", entries: []string{resizer}}, "Controller resizer sizes", "", false},
 
-		"any writer: a person's value":                          {sizes{rule: anyWriter, live: "7", base: "3", manifest: "3", entries: []string{person}}, "Controller kubectl-edit sizes", recorded3, true},
+		"any writer: a person's value":                          {sizes{rule: anyWriter, live: "7", base: "3", manifest: "3", record: recorded3, entries: []string{person}}, "Controller kubectl-edit sizes", recorded3, false},
 		"any writer: a person's value that is the manifest's":   {sizes{rule: anyWriter, live: "3", base: "3", manifest: "4", entries: []string{person}}, "", recordOf(t, "4"), true},
 		"any writer: the value that is recorded":                {sizes{rule: anyWriter, live: "3", base: "2", manifest: "4", record: recorded3, entries: []string{person}}, "", recordOf(t, "4"), true},
 		"any writer: a value in nobody's entry, not recorded":   {sizes{rule: anyWriter, live: "7", base: "2", manifest: "3", record: recorded3}, "", recorded3, false},
@@ -155,16 +156,19 @@ func TestAppliedValues(t *testing.T) {
 
 // TestAValueThatTheManifestSetsByItsOtherNameIsRecorded uses the two names of a pod's service account.
 func TestAValueThatTheManifestSetsByItsOtherNameIsRecorded(t *testing.T) {
-	of := func(account, manager, entryOfManager string) ownership.Object {
+	of := func(account, manager, operation, entryOfManager string) ownership.Object {
 		body := `,"spec":{"template":{"spec":{"serviceAccount":"` + account + `","serviceAccountName":"` + account + `"}}}`
-		return object(t, liveWith(body, `{"spec":{"template":{"spec":{"serviceAccountName":"`+account+`"}}}}`, entry(manager, "Update", late, entryOfManager, "")))
+		return object(t, liveWith(body, `{"spec":{"template":{"spec":{"serviceAccountName":"`+account+`"}}}}`, entry(manager, operation, late, entryOfManager, "")))
 	}
 	const owns = `{"f:spec":{"f:template":{"f:spec":{"f:serviceAccount":{}}}}}`
 	rule := ownership.Rule{Fields: fieldpattern.MustParse(".spec.template.spec.serviceAccount"), Edit: ownership.EditApply}
 	managers := ruled(ownership.Managers{Appliers: []string{"kubectl-client-side-apply"}}, rule)
-	text, changed := search(t, read(t, managers, "kubectl-client-side-apply", of("a", "tuner", owns), of("b", "kubectl-client-side-apply", owns))).AppliedValues()
-	if !changed || !strings.Contains(string(text), ".spec.template.spec.serviceAccount") {
-		t.Errorf("want the value of .spec.template.spec.serviceAccount, got %t %s", changed, text)
+	for operation, fields := range map[string]string{"Update": owns, "Apply": strings.Replace(owns, "Account", "AccountName", 1)} {
+		is := of("b", "kubectl-client-side-apply", operation, fields)
+		text, changed := search(t, read(t, managers, "kubectl-client-side-apply", of("a", "tuner", "Update", owns), is)).AppliedValues()
+		if !changed || !strings.Contains(string(text), ".spec.template.spec.serviceAccount") {
+			t.Errorf("%s: want the value of .spec.template.spec.serviceAccount, got %t %s", operation, changed, text)
+		}
 	}
 }
 

@@ -135,11 +135,14 @@ func TestAFieldGoesWithADroppedParent(t *testing.T) {
 
 // TestRemoved has values of a person that a write removes, also those that the API server sets again.
 func TestRemoved(t *testing.T) {
-	const by = `{"f:spec":{"f:pool":{"f:size":{}}}}`
+	const by = `{"f:spec":{"f:image":{},"f:pool":{"f:size":{}}}}`
+	isDecided := func(path fieldpath.Path) bool { return path.String() == ".spec.image" }
 	for sentence, c := range map[string]struct {
 		base, manifest, incoming string
 		want                     bool
 	}{
+		"the value of the object's creator":          {`{"spec":{"image":"a","pool":{"size":3}}}`, `{"spec":{"pool":{}}}`, `{"pool":{}}`, true},
+		"a default that is recorded for its creator": {`{"spec":{"image":"a","pool":{}}}`, `{"spec":{"pool":{}}}`, `{"pool":{}}`, false},
 		"the value, which the base lacks":            {`{"spec":{"pool":{}}}`, `{"spec":{"pool":{}}}`, `{"pool":{}}`, true},
 		"the value, which the base has":              {`{"spec":{"pool":{"size":3}}}`, `{"spec":{"pool":{}}}`, `{"pool":{}}`, true},
 		"the value of the base, set again":           {`{"spec":{"pool":{"size":3}}}`, `{"spec":{"pool":{}}}`, `{"pool":{"size":1}}`, true},
@@ -149,8 +152,8 @@ func TestRemoved(t *testing.T) {
 		"the value, which the manifest sets":         {`{"spec":{"pool":{}}}`, `{"spec":{"pool":{"size":1}}}`, `{"pool":{"size":1}}`, false},
 	} {
 		is := object(t, liveWith(`,"spec":`+c.incoming, c.manifest, entry("kubectl-client-side-apply", "Update", late, ownsLastApplied, "")))
-		was := object(t, liveWith(`,"spec":{"pool":{"size":7}}`, c.base, entry("kubectl-edit", "Update", early, by, "")))
-		fields := search(t, read(t, managers, "kubectl-client-side-apply", was, is)).Removed(func(fieldpath.Path) bool { return false })
+		was := object(t, liveWith(`,"spec":{"image":"a","pool":{"size":7}}`, c.base, entry("kubectl-scale", "Update", early, ownsReplicas, ""), entry("kubectl-edit", "Update", early, by, "")))
+		fields := search(t, read(t, managers, "kubectl-client-side-apply", was, is)).Removed(isDecided)
 		if got := len(fields) == 1; got != c.want {
 			t.Errorf("%s: want removed %t, got %v", sentence, c.want, fields)
 		}

@@ -2,6 +2,7 @@ package ownership_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -11,12 +12,13 @@ import (
 )
 
 func TestRulesInside(t *testing.T) {
-	managers := ruled(ownership.Managers{}, ownership.Rule{Fields: fieldpattern.MustParse(".spec.http[name=*].weight"), Writers: []string{"rollouts"}})
+	managers := ruled(ownership.Managers{}, ownership.Rule{Fields: fieldpattern.MustParse(".spec.http[name=*].weight", ".spec.whole"), Writers: []string{"rollouts"}})
 	for sentence, c := range map[string]struct {
 		path, manager string
 		want          int
 	}{
-		"a field with a path that leads into it": {"http", "rollouts", 1}, "another field": {"other", "rollouts", 0}, "no writer manages it": {"http", "flux", 0},
+		"a field with a path that leads into it": {"http", "rollouts", 1}, "another field": {"other", "rollouts", 0},
+		"a field that the rule names": {"whole", "rollouts", 0}, "no writer manages it": {"http", "flux", 0},
 	} {
 		live := object(t, liveWith("", "", entry(c.manager, "Update", early, `{"f:spec":{"f:http":{}}}`, "")))
 		managed := read(t, managers, "", live, ownership.Object{}).LiveEntries
@@ -39,5 +41,30 @@ func TestAMapThatAnEntryContainsWithoutItsKeysIsNotAtomic(t *testing.T) {
 	contested := slices.Collect(search(t, w).Contested())
 	if len(contested) != 1 || contested[0].Atomic != 0 {
 		t.Errorf("want .spec.map.key, in no atomic field, got %v", contested)
+	}
+}
+
+// TestAnApplySetsWhatItsAtomicListHas has server-side applies of a list, of which a controller of a rule has written a value.
+func TestAnApplySetsWhatItsAtomicListHas(t *testing.T) {
+	const owns = `{"f:spec":{"f:http":{}}}`
+	of := func(http string, entries ...string) ownership.Object {
+		return object(t, liveWith(`,"spec":{"http":`+http+`}`, "", entries...))
+	}
+	rule := ownership.Rule{Fields: fieldpattern.MustParse(".spec.http[name=*].w"), Edit: ownership.EditApply}
+	was := of(`[{"name":"a","w":1}]`, entry("helm", "Apply", early, owns, ""), entry("rollouts", "Update", early, owns, ""))
+	for http, want := range map[string]struct {
+		declared ownership.Declaration
+		recorded int
+	}{
+		`[{"name":"a"}]`:                          {ownership.Lacks, 0},
+		`[{"name":"a","w":2}]`:                    {ownership.Sets, 1},
+		`[{"name":"a","w":2},{"name":"b","w":2}]`: {ownership.Sets, 2},
+	} {
+		s := search(t, read(t, ruled(managers, rule), "helm", was, of(http, entry("helm", "Apply", late, owns, ""))))
+		text, _ := s.AppliedValues()
+		contested := slices.Collect(s.Contested())
+		if len(contested) != 1 || contested[0].Declared.Manifest != want.declared || strings.Count(string(text), ".w") != want.recorded {
+			t.Errorf("%s: want %v, got %+v, %s", http, want, contested, text)
+		}
 	}
 }

@@ -16,7 +16,7 @@ var managers = ownership.Managers{
 }
 
 func TestInvalidManagerPatternsAreNames(t *testing.T) {
-	odd := ownership.Managers{Appliers: []string{"[", "a/*"}}
+	odd := ruled(ownership.Managers{Appliers: []string{"[", "a/*"}})
 	for manager, want := range map[string]bool{"[": true, "x": false, "a/b": true, "a/b/c": false} {
 		if got := odd.IsApplier(ownership.Entry{Manager: manager, Operation: "Update"}); got != want {
 			t.Errorf("%s: want %t, got %t", manager, want, got)

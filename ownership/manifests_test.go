@@ -39,4 +39,8 @@ func TestManifestsOfHelm(t *testing.T) {
 			}
 		})
 	}
+	unknown := object(t, liveWith("", `{"spec":`, entry("ci", "Update", early, ownsLastApplied, "")))
+	if w := read(t, managers, "helm", unknown, unknown); w.Manifests.Unread != nil {
+		t.Errorf("an invalid manifest of a manager that no list names: %v", w.Manifests.Unread)
+	}
 }

@@ -112,7 +112,7 @@ func TestParseControllerFields(t *testing.T) {
 		"a bracket within a name":    {`.metadata.labels["a]b"],.spec.replicas`, []string{".metadata.labels.a]b", ".spec.replicas"}, false},
 		"a comma and quotes in keys": {`.spec.c[name="a,\"b"],.spec.replicas`, []string{`.spec.c[name="a,\"b"]`, ".spec.replicas"}, false},
 		"handoff's own annotation":   {`.metadata.annotations["ownership-handoff.io/mode"]`, nil, true},
-		"a wildcard":                 {".spec.c[*].image", []string{".spec.c"}, false},
+		"a wildcard":                 {".spec.c[*].image,.*.x", []string{".spec.c", ""}, false},
 		"a bracket within a key":     {`.spec.c[name="a[b"],.spec.replicas`, []string{`.spec.c[name="a[b"]`, ".spec.replicas"}, false},
 	} {
 		t.Run(sentence, func(t *testing.T) {

@@ -36,6 +36,7 @@ properties:
         x-kubernetes-list-type: map
         x-kubernetes-list-map-keys: [port, protocol]
         items: {type: object, properties: {port: {type: integer}, protocol: {type: string, default: TCP}}}
+      keyless: {type: array, x-kubernetes-list-type: map, items: {type: object}}
       free: {type: object, x-kubernetes-preserve-unknown-fields: true}
       template: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}
 `
@@ -51,7 +52,8 @@ var customResource = map[string]documented{
 		`{spec: {targets: [80, "80", web]}}`, `{spec: {targets: [web, 80]}}`,
 		`{spec: {targets: [80, "80", web, 81, api]}}`, `{spec: {targets: [web, 80, 81, api]}}`,
 	},
-	"a list is atomic by default": {``, `{spec: {args: [a]}}`, `{spec: {args: [b, c]}}`, `{spec: {args: [a]}}`},
+	"a list without its keys is atomic": {``, `{spec: {keyless: [{a: 1}]}}`, `{spec: {keyless: [{b: 2}]}}`, `{spec: {keyless: [{a: 1}]}}`},
+	"a list is atomic by default":       {``, `{spec: {args: [a]}}`, `{spec: {args: [b, c]}}`, `{spec: {args: [a]}}`},
 	"elements are matched by several keys": {
 		`{spec: {listeners: [{port: 53, protocol: TCP}]}}`, `{spec: {listeners: [{port: 53, protocol: UDP, name: dns}]}}`,
 		`{spec: {listeners: [{port: 53, protocol: TCP}, {port: 53, protocol: UDP, more: 1}, {port: 54, protocol: UDP}]}}`,
@@ -97,6 +99,13 @@ func TestPathsOfChangesAndErrors(t *testing.T) {
 		"nor in an error": {
 			`{"spec":{"targets":[9007199254740993,9007199254740993]}}`, `{"spec":{"targets":[9007199254740993]}}`,
 			`manifest: .spec.targets[=9007199254740993]: the list has the element twice: at index 1`,
+		},
+		"nor do two of them become one": {
+			`{"spec":{"targets":[9007199254740992,9007199254740993.0]}}`, `{"spec":{"targets":[]}}`,
+			`.spec.targets[=9007199254740992] .spec.targets[=9.007199254740992e+15] <nil>`,
+		},
+		"a key that has no default": {
+			`{"spec":{"ports":[{"protocol":"UDP"}]}}`, `{"spec":{"ports":[]}}`, `manifest: .spec.ports[0]: the element lacks the key of its list: port`,
 		},
 	} {
 		got := ""

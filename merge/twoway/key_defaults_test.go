@@ -30,8 +30,8 @@ func TestAKeyWithADefaultMayBeAbsent(t *testing.T) {
 			`{"ports":[{"port":52,"protocol":"UDP"},{"port":53,"protocol":"TCP","name":"a"},{"port":54,"protocol":"TCP"}]}`,
 		},
 		"in the manifest, for the first of all": {
-			`{"ports":[{"protocol":"TCP","name":"a"}]}`, `{"ports":[{"port":53,"protocol":"TCP"},{"port":54,"protocol":"TCP"}]}`,
-			`{"ports":[{"port":53,"protocol":"TCP","name":"a"},{"port":54,"protocol":"TCP"}]}`,
+			`{"ports":[{"protocol":"TCP","name":"a"},{"protocol":"UDP","port":1}]}`, `{"ports":[{"port":53,"protocol":"TCP"},{"port":54,"protocol":"TCP"}]}`,
+			`{"ports":[{"port":53,"protocol":"TCP","name":"a"},{"port":54,"protocol":"TCP"},{"protocol":"UDP","port":1}]}`,
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
