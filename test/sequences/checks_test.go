@@ -2,6 +2,7 @@ package sequences_test
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -150,12 +151,7 @@ func isCut(warning string) bool { return strings.HasSuffix(warning, "more fields
 
 // keeps reports whether the ledger keeps a field or one in it, or does not know.
 func (o *observation) keeps(p string) bool {
-	for path := range o.decided {
-		if related([]string{path}, p) {
-			return true
-		}
-	}
-	return false
+	return related(slices.Collect(maps.Keys(o.decided)), p)
 }
 
 // isHidden reports whether no read of the object returns a field that is stored, so that a twin cannot be made with it

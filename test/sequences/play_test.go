@@ -243,20 +243,7 @@ func (s script) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, with an HPA: %t, with kubectl: %t\n", s.kind.Kind, s.scaled, s.kubectl)
 	for _, w := range s.steps {
-		fmt.Fprintf(&b, "- %s by %s", w.verb, w.by)
-		if w.version != "" {
-			b.WriteString(" in " + w.version)
-		}
-		if w.manifest != nil {
-			fmt.Fprintf(&b, ", force %t, save %t: %s", w.force, w.saved, text(w.manifest))
-		}
-		if w.verb == scale {
-			fmt.Fprintf(&b, " to %d", w.replicas)
-		}
-		for _, set := range w.sets {
-			fmt.Fprintf(&b, " %s=%s, removed %t;", set.at, text(set.value), set.gone)
-		}
-		b.WriteString("\n")
+		fmt.Fprintf(&b, "- %s\n", short(fmt.Sprintf("%+v", w)))
 	}
 	return b.String()
 }

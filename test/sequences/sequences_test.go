@@ -113,8 +113,7 @@ func (r *runner) all(t *testing.T) {
 }
 
 func (r *runner) one(ctx context.Context, index int) error {
-	all := cluster.kinds
-	k := all[index%len(all)]
+	k := cluster.kinds[index%len(cluster.kinds)]
 	if *kindFlag != "" && k.Kind != *kindFlag {
 		return nil
 	}

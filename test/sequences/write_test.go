@@ -349,31 +349,27 @@ func (s *side) release(from *side) error {
 // become makes the object a copy of another side's, with its managedFields: the first write sets the values, the second one
 // managedFields. If the API server does not allow the change, the object is created again.
 func (s *side) become(ctx context.Context, from *side) error {
-	write := func() error {
-		o, err := rewritten(from.live, string(s.live.GetUID()), s.namespace)
+	write := func(uid, version string) error {
+		o, err := rewritten(from.live, uid, s.namespace)
 		if err != nil {
 			return err
 		}
-		o.SetResourceVersion(s.live.GetResourceVersion())
+		o.SetResourceVersion(version)
 		allocated(o.Object, func(parent map[string]any, name string) { delete(parent, name) })
-		if err := cluster.client.Update(ctx, o, client.FieldOwner(copier)); err != nil {
-			return err
+		if uid == "" {
+			err = cluster.client.Create(ctx, o, client.FieldOwner(copier))
+		} else {
+			err = cluster.client.Update(ctx, o, client.FieldOwner(copier))
 		}
-		return s.read(ctx)
+		return errors.Join(err, s.read(ctx))
 	}
-	if err := write(); err != nil {
+	if write(string(s.live.GetUID()), s.live.GetResourceVersion()) != nil {
 		s.delete(ctx)
-		o, err := rewritten(from.live, "", s.namespace)
-		if err != nil {
-			return err
-		}
-		o.SetResourceVersion("")
-		allocated(o.Object, func(parent map[string]any, name string) { delete(parent, name) })
-		if err := errors.Join(cluster.client.Create(ctx, o, client.FieldOwner(copier)), s.read(ctx)); err != nil {
+		if err := write("", ""); err != nil {
 			return fmt.Errorf("%w: %w", errNotCopied, err)
 		}
 	}
-	return write()
+	return write(string(s.live.GetUID()), s.live.GetResourceVersion())
 }
 
 // target creates a HorizontalPodAutoscaler for the object, and waits until the webhook knows it.
