@@ -184,9 +184,12 @@ func (g *generator) other() step {
 		label := setting{at: "metadata/labels/ownership-handoff.io~mode", value: "off"}
 		_, label.gone = g.object.live.GetLabels()[optin.Label]
 		return step{verb: edit, by: "kubectl-label", sets: []setting{label}}
-	case n < 56 && g.kind().Pod != "":
-		restarted := g.kind().Pod + "metadata/annotations/kubectl.kubernetes.io~restartedAt"
-		return step{verb: edit, by: "kubectl-rollout", sets: []setting{{at: restarted, value: strconv.Itoa(g.random.IntN(60))}}}
+	case n < 56 && slices.Contains([]string{"Deployment", "StatefulSet", "DaemonSet"}, g.kind().Kind):
+		return step{verb: edit, by: "kubectl-rollout", sets: []setting{{at: restartedAt, value: strconv.Itoa(g.random.IntN(60))}}}
+	case n < 64 && g.kind().Kind == "Deployment":
+		_, isPaused := document.Get(g.object.live.Object, place("spec/paused"))
+		g.touched = append(g.touched, "spec/paused")
+		return step{verb: edit, by: "kubectl-rollout", sets: []setting{{at: "spec/paused", value: true, gone: isPaused}}}
 	}
 	// The configuration does not list the last two.
 	people := []string{"kubectl-patch", "kubectl-edit", "kubectl-set", "kubectl-label", "kubectl-annotate", "dashboard", "operator"}
@@ -195,11 +198,18 @@ func (g *generator) other() step {
 		w.verb, w.by = put, pick(g.random, []string{"kubectl-replace", "operator"})
 	}
 	at := pick(g.random, g.focus)
-	if g.chance(10) {
+	if pod := g.kind().Pod; pod != "" && g.chance(20) { // what kubectl set sets
+		at = pod + "spec/" + pick(g.random, []string{"serviceAccountName", "containers/name=a/image", "containers/name=a/env/name=FOO", "containers/name=a/resources"})
+	} else if g.chance(10) {
 		at = pick(g.random, g.kind().choices).at
 	}
 	g.touched = append(g.touched, at)
 	w.sets = g.poke(g.choice(at), nil)
+	if len(w.sets) > 0 && w.verb == edit && g.chance(50) {
+		if by, _ := w.sets[0].setter(""); by != "" {
+			w.by, w.sets = by, w.sets[:1]
+		}
+	}
 	return w
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -65,21 +66,29 @@ func storedOf(o *unstructured.Unstructured) (s stored, err error) {
 		annotations = nil
 	}
 	c.SetAnnotations(annotations)
-	for _, name := range []string{"managedFields", "uid", "creationTimestamp", "resourceVersion", "generation"} {
-		unstructured.RemoveNestedField(c.Object, "metadata", name)
-	}
+	removeGenerated(c.Object)
 	allocated(c.Object, func(parent map[string]any, name string) { parent[name] = "allocated" })
 	s.object = c.Object
 	return s, nil
 }
 
-// rewritten returns a copy of an object with another uid and namespace, also where other fields contain them.
+// removeGenerated removes the metadata that the API server generates.
+func removeGenerated(o map[string]any) {
+	for _, name := range []string{"managedFields", "uid", "creationTimestamp", "resourceVersion", "generation"} {
+		unstructured.RemoveNestedField(o, "metadata", name)
+	}
+}
+
+// times matches a time, such as one that kubectl rollout restart writes.
+var times = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+
+// rewritten returns a copy of an object with another uid and namespace, also where other fields contain them, and with one time everywhere.
 func rewritten(o *unstructured.Unstructured, uid, namespace string) (*unstructured.Unstructured, error) {
 	text, err := o.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
-	replaced := strings.ReplaceAll(string(text), o.GetNamespace(), namespace)
+	replaced := times.ReplaceAllString(strings.ReplaceAll(string(text), o.GetNamespace(), namespace), "2020-01-01T00:00:00Z")
 	if own := string(o.GetUID()); own != "" {
 		replaced = strings.ReplaceAll(replaced, own, uid)
 	}

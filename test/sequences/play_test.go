@@ -52,7 +52,7 @@ func (p *play) end(ctx context.Context) {
 // the first step with findings. As many sequences have less than 60 commands as have more.
 func sequence(ctx context.Context, k *kind, seed uint64, index int, count *counts) (script, []finding, error) {
 	random := rand.New(rand.NewPCG(seed, uint64(index)))
-	s := script{kind: k, kubectl: (index+index/len(cluster.kinds))%20 == 7, scaled: k.Scaled && random.IntN(100) < 30}
+	s := script{kind: k, kubectl: *kubectlFlag || (index+index/len(cluster.kinds))%20 == 7, scaled: k.Scaled && random.IntN(100) < 30}
 	length := int(20 * math.Pow(10, random.Float64()))
 	if s.kubectl {
 		length = 20
@@ -61,12 +61,12 @@ func sequence(ctx context.Context, k *kind, seed uint64, index int, count *count
 	defer p.end(context.WithoutCancel(ctx))
 	g := &generator{random: random, object: p.opted, scales: s.scaled || random.IntN(100) < 20}
 	g.appliers = pick(random, [][]string{{apply}, {apply}, {apply}, {serverApply}, {serverApply}, {helmUpgrade}, {apply, serverApply}, {apply, serverApply, helmUpgrade}})
-	for n := range length {
+	for range length {
 		w := step{verb: remove, by: kubectl}
 		switch {
 		case p.opted.live == nil:
 			w = g.create()
-		case n%40 == 39:
+		case g.chance(3):
 		case random.IntN(3) == 0:
 			w = g.next()
 		default:

@@ -168,6 +168,10 @@ func (c *counts) observed(k *kind, o observation) {
 	for _, name := range []string{"writes", "writes " + result, o.step.verb + " by " + o.step.by, k.Kind + " " + result} {
 		c.of[name]++
 	}
+	if o.answer.command != "" {
+		c.of["by the real kubectl"]++
+		c.of["kubectl "+o.answer.command]++
+	}
 	for _, p := range o.named {
 		switch {
 		case p == scaleField:
@@ -202,6 +206,10 @@ func (c *counts) wantEnough(t *testing.T) {
 		least(name, n/500)
 	}
 	least("kept", n/50)
+	for _, name := range []string{"apply", "apply --server-side", "create", "replace", "patch", "edit", "scale", "label", "annotate", "delete", "set image", "set env",
+		"set resources", "set serviceaccount", "rollout restart", "rollout pause", "rollout resume"} {
+		least("kubectl "+name, c.of["by the real kubectl"]/5000)
+	}
 	if refused, all := c.of["writes "+refusedAnyway], c.of["writes"]; refused > all/3 {
 		t.Errorf("%d of %d writes are refused without handoff: too many for a meaningful test", refused, all)
 	}

@@ -39,6 +39,7 @@ var (
 	totalsFlag    = flag.String("totals", "", "file that adds up the sequences of runs without findings")
 	onlyFlag      = flag.Int("only", -1, "play only the sequence with this index")
 	kindFlag      = flag.String("kind", "", "play only sequences of this kind")
+	kubectlFlag   = flag.Bool("kubectl", false, "play all sequences with the real kubectl")
 	workersFlag   = flag.Int("workers", 4, "number of sequences to play concurrently")
 	webhookFlag   = flag.String("webhook", "", "the webhook's binary (default bin/handoff-webhook)")
 )

@@ -20,7 +20,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	"github.com/ownership-handoff/handoff/test/document"
 	"github.com/ownership-handoff/handoff/test/ledger"
 	"github.com/ownership-handoff/handoff/test/objects"
@@ -113,6 +112,7 @@ type side struct {
 
 // answer is the API server's answer to a write.
 type answer struct {
+	command  string // of kubectl, empty if the Go client has sent the write
 	warnings []string
 	err      error
 	unsent   bool // an apply has nothing to send
@@ -138,21 +138,17 @@ func (s *side) read(ctx context.Context) error {
 
 // do runs a write and reads the object.
 func (s *side) do(ctx context.Context, w step) (a answer, err error) {
-	if w.verb == remove {
-		s.live, s.released = nil, nil
-		// As kubectl: by default, the API server waits for a garbage collector to release the dependents of some kinds.
-		err := cluster.client.Delete(ctx, s.empty(""), client.PropagationPolicy(metav1.DeletePropagationBackground))
-		if err == nil { // nor does a controller remove the finalizer of a PersistentVolumeClaim
-			err = cluster.client.Patch(ctx, s.empty(""), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))
-		}
-		return a, client.IgnoreNotFound(err)
-	}
 	a.err = s.write(objects.WithWarnings(ctx, &a.warnings), w, &a)
 	if errors.Is(a.err, errUnchanged) {
 		a.err, a.unsent = nil, true
 	}
-	if a.err != nil {
+	switch {
+	case a.err != nil:
 		return a, unexpected(a.err)
+	case w.verb == remove: // no controller removes the finalizer of a PersistentVolumeClaim
+		s.live, s.released = nil, nil
+		noFinalizers := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
+		return a, client.IgnoreNotFound(cluster.client.Patch(ctx, s.empty(""), noFinalizers))
 	}
 	return a, s.read(ctx)
 }
@@ -182,6 +178,11 @@ var (
 )
 
 func (s *side) write(ctx context.Context, w step, a *answer) error {
+	if s.kubectl {
+		if c := s.command(w); c != nil {
+			return s.run(ctx, a, c)
+		}
+	}
 	declared := s.kind.object(w, s.name, s.namespace)
 	if w.saved || w.verb == apply {
 		if err := record(declared); err != nil {
@@ -189,11 +190,6 @@ func (s *side) write(ctx context.Context, w step, a *answer) error {
 		}
 	}
 	object := &unstructured.Unstructured{Object: declared}
-	if s.kubectl && s.live != nil {
-		if args, input := s.command(w, declared); args != nil {
-			return s.run(ctx, a, args, input)
-		}
-	}
 	switch w.verb {
 	case create:
 		if w.by == helm {
@@ -201,11 +197,11 @@ func (s *side) write(ctx context.Context, w step, a *answer) error {
 		}
 		return cluster.client.Create(ctx, object, client.FieldOwner(w.by))
 	case serverApply:
-		return s.patch(ctx, w, types.ApplyPatchType, declared)
+		return s.patch(ctx, w, a, types.ApplyPatchType, declared)
 	case apply:
-		return s.threeWay(ctx, w, declaredIn(s.live.GetAnnotations()[lastApplied]), declared)
+		return s.threeWay(ctx, w, a, declaredIn(s.live.GetAnnotations()[lastApplied]), declared)
 	case helmUpgrade:
-		err := s.threeWay(ctx, w, s.released, declared)
+		err := s.threeWay(ctx, w, a, s.released, declared)
 		if err == nil || errors.Is(err, errUnchanged) { // Helm compares with the last release that did not fail
 			s.released = declared
 		}
@@ -213,6 +209,8 @@ func (s *side) write(ctx context.Context, w step, a *answer) error {
 	case replace:
 		object.SetResourceVersion(s.live.GetResourceVersion())
 		return cluster.client.Update(ctx, object, client.FieldOwner(w.by))
+	case remove: // as kubectl: by default, the API server waits for a garbage collector to release the dependents of some kinds
+		return cluster.client.Delete(ctx, s.empty(""), client.PropagationPolicy(metav1.DeletePropagationBackground))
 	case scale:
 		body := fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, w.replicas)
 		return cluster.client.SubResource("scale").Patch(ctx, s.empty(""), client.RawPatch(types.MergePatchType, body), client.FieldOwner(w.by))
@@ -221,7 +219,7 @@ func (s *side) write(ctx context.Context, w step, a *answer) error {
 	if w.verb == put {
 		return cluster.client.Update(ctx, changed, client.FieldOwner(w.by))
 	}
-	return s.threeWay(ctx, w, s.live.Object, changed.Object)
+	return s.threeWay(ctx, w, a, s.live.Object, changed.Object)
 }
 
 // changed returns the live object with the changes of an edit, in the version of the edit.
@@ -239,7 +237,7 @@ func (s *side) changed(w step) *unstructured.Unstructured {
 }
 
 // threeWay sends the patch that kubectl and Helm compute. Neither sends an empty one.
-func (s *side) threeWay(ctx context.Context, w step, original, modified map[string]any) error {
+func (s *side) threeWay(ctx context.Context, w step, a *answer, original, modified map[string]any) error {
 	current := s.live.DeepCopy()
 	current.SetAPIVersion(s.kind.apiVersion(w.version))
 	if original["apiVersion"] != nil {
@@ -257,10 +255,14 @@ func (s *side) threeWay(ctx context.Context, w step, original, modified map[stri
 	if len(patch) == 0 {
 		return errUnchanged
 	}
-	return s.patch(ctx, w, format, patch)
+	return s.patch(ctx, w, a, format, patch)
 }
 
-func (s *side) patch(ctx context.Context, w step, format types.PatchType, content map[string]any) error {
+func (s *side) patch(ctx context.Context, w step, a *answer, format types.PatchType, content map[string]any) error {
+	if s.kubectl && strings.HasPrefix(w.by, "kubectl-") {
+		name, _, _ := strings.Cut(strings.TrimPrefix(string(format), "application/"), "-")
+		return s.run(ctx, a, &command{"patch", []string{s.arg(w), "--type=" + name, "--field-manager=" + w.by, "--patch-file=/dev/stdin"}, content})
+	}
 	body, err := json.Marshal(content)
 	if err != nil {
 		return err
@@ -270,54 +272,6 @@ func (s *side) patch(ctx context.Context, w step, format types.PatchType, conten
 		options = append(options, client.ForceOwnership)
 	}
 	return cluster.client.Patch(ctx, s.empty(w.version), client.RawPatch(format, body), options...)
-}
-
-// command returns the arguments and the input of the kubectl command for a write, or nil.
-func (s *side) command(w step, declared map[string]any) (args []string, input map[string]any) {
-	object := strings.ToLower(s.kind.Kind) + "/" + s.name
-	switch {
-	case w.version != "":
-		return nil, nil
-	case w.verb == apply:
-		return []string{"apply", "-f", "-"}, s.kind.object(w, s.name, s.namespace)
-	case w.verb == serverApply && w.force:
-		return []string{"apply", "--server-side", "--force-conflicts", "--field-manager=" + w.by, "-f", "-"}, declared
-	case w.verb == serverApply:
-		return []string{"apply", "--server-side", "--field-manager=" + w.by, "-f", "-"}, declared
-	case w.verb == replace && !w.saved:
-		return []string{"replace", "-f", "-"}, declared
-	case w.verb == scale && w.by == kubectl:
-		return []string{"scale", object, fmt.Sprintf("--replicas=%d", w.replicas)}, nil
-	case w.verb == edit && len(w.sets) == 1:
-		verbs := map[string]string{"labels": "label", "annotations": "annotate"}
-		names := strings.Split(w.sets[0].at, "/")
-		if len(names) == 3 && names[0] == "metadata" {
-			name := strings.ReplaceAll(names[2], "~", "/")
-			change := fmt.Sprintf("%s=%v", name, w.sets[0].value)
-			if w.sets[0].gone {
-				change = name + "-"
-			}
-			return []string{verbs[names[1]], object, "--overwrite", change}, nil
-		}
-	}
-	return nil, nil
-}
-
-func (s *side) run(ctx context.Context, a *answer, args []string, input map[string]any) error {
-	var manifest []byte
-	if input != nil {
-		var err error
-		if manifest, err = json.Marshal(input); err != nil {
-			return err
-		}
-	}
-	r := process.Run(ctx, nil, string(manifest), cluster.controlPlane.Kubectl, append([]string{"--namespace", s.namespace}, args...)...)
-	for line := range strings.Lines(r.Stderr) {
-		if text, ok := strings.CutPrefix(strings.TrimSpace(line), "Warning: "); ok {
-			a.warnings = append(a.warnings, text)
-		}
-	}
-	return r.Err
 }
 
 // record adds the last-applied annotation to a manifest (util.GetModifiedConfiguration of k8s.io/kubectl).
