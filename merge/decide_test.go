@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -165,9 +166,7 @@ func TestFactsAboutReplicas(t *testing.T) {
 				is := out.Changes[0]
 				got = merge.Change{Starts: is.Starts, OffAtZero: is.OffAtZero, ToOne: is.ToOne, Unrecorded: is.Unrecorded}
 			}
-			if diff := cmp.Diff(c.want, got, cmp.AllowUnexported(merge.Decision{})); diff != "" {
-				t.Errorf("facts (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "facts", c.want, got, cmp.AllowUnexported(merge.Decision{}))
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/merge"
 )
 
@@ -26,9 +27,7 @@ func TestEncodePatch(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			got, err := merge.EncodePatch(c.operations)
 			must(t, err)
-			if diff := cmp.Diff(c.want, string(got)); diff != "" {
-				t.Errorf("patch (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "patch", c.want, string(got))
 		})
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/apitypes"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -122,9 +122,7 @@ func TestRewriteCountsARecordAgainstTheSizeOfAnnotations(t *testing.T) {
 			for _, o := range out.Operations {
 				got = append(got, o.Path)
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("operations (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "operations", c.want, got)
 		})
 	}
 }
@@ -143,7 +141,5 @@ func TestRewriteClearsFieldsAndTheirManagers(t *testing.T) {
 		`{"op":"remove","path":"/spec/updateStrategy/rollingUpdate"}`,
 		`{"op":"add","path":"/metadata/managedFields","value":` + list(entry("a", "Update", early, strategy+"type")) + `}`,
 	}
-	if diff := cmp.Diff(want, operationsOf(t, rewritten.Operations)); diff != "" {
-		t.Errorf("patch (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "patch", want, operationsOf(t, rewritten.Operations))
 }

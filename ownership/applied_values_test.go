@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -131,9 +131,7 @@ func TestAppliedValues(t *testing.T) {
 				got = controllerOf(first)
 				break
 			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("contested (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "contested", c.want, got)
 			if want, _, _ := strings.Cut(c.want, ", "); ownerIn(t, w.ObjectContext, w.Live, sizePath) != want {
 				t.Errorf("Fields: want %q, got %q", want, ownerIn(t, w.ObjectContext, w.Live, sizePath))
 			}
@@ -188,9 +186,7 @@ func controllerOf(f ownership.ContestedField) (shown string) {
 func ownerIn(t *testing.T, context ownership.ObjectContext, live ownership.Object, path string) string {
 	t.Helper()
 	fields, err := context.Fields(live)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, f := range fields {
 		if f.Path.String() == path && f.Owner.Kind >= ownership.Controller {
 			return f.Owner.Kind.String() + " " + f.Owner.By + " " + f.Owner.Rule

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -74,12 +74,8 @@ func (c fieldsCase) run(t *testing.T) {
 	t.Helper()
 	c.context.Managers = ruled(fieldManagers(), ownership.Rule{Fields: c.rules})
 	fields, err := c.context.Fields(object(t, c.live))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(c.want, linesOf(fields), cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("fields (-want +got):\n%s", diff)
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "fields", c.want, linesOf(fields), cmpopts.EquateEmpty())
 }
 
 func TestFieldsRejectsInvalidObjects(t *testing.T) {

@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -125,9 +124,7 @@ func TestSender(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			a := read(t, managers, c.fieldManager, object(t, liveWith("", "", c.live...)), object(t, liveWith("", "", c.incoming...))).Sender
 			got := sender{a.Writer, a.Entry.Manager, a.Entry.Operation, a.ServerSide()}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("sender (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "sender", c.want, got)
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -57,9 +58,7 @@ func TestOwners(t *testing.T) {
 			}
 			got := fields[0].Owner
 			got.Kind = got.Kind.Decided()
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("owned (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "owned", c.want, got)
 		})
 	}
 }

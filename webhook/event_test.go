@@ -5,8 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // forged is text that an attacker would like to place in the cluster.
@@ -90,9 +91,7 @@ func TestOneEventReportsTheKeptFields(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			s := newServer(t, enforced())
 			s.answer(t, configMap(c.manager, c.keys...))
-			if diff := cmp.Diff([]string{c.want}, s.notes()); diff != "" {
-				t.Errorf("events (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "events", []string{c.want}, s.notes())
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/webhook"
 )
@@ -160,9 +161,7 @@ func TestInvalidReviewsFailOpen(t *testing.T) {
 				t.Errorf("nothing was to be decided, got %s, %v", response.Patch, response.AuditAnnotations)
 			}
 			want := []string{"handoff: skipped, " + c.warning + ": the write was not modified"}
-			if diff := cmp.Diff(want, response.Warnings); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "warnings", want, response.Warnings)
 			if diff := cmp.Diff(c.uid, string(response.UID)); diff != "" {
 				t.Errorf("uid (-want +got):\n%s", diff)
 			}

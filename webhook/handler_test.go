@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -67,9 +68,7 @@ func TestWritesFollowTheDecisionTable(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			s := newServer(t, c.cluster)
 			response := s.answer(t, c.request.body())
-			if diff := cmp.Diff(unmarshal(t, c.want.text()), unmarshal(t, patchedBy(t, c.request.object, response.Patch))); diff != "" {
-				t.Errorf("the object (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "the object", unmarshal(t, c.want.text()), unmarshal(t, patchedBy(t, c.request.object, response.Patch)))
 			var audit map[string]string
 			if c.decision != "" {
 				audit = map[string]string{c.decision: c.audit}
@@ -178,9 +177,7 @@ func TestRulesAndAnnotationsMakeControllersOwners(t *testing.T) {
 				object = incoming.with(ownership.ControllerFieldsAnnotation, c.annotation)
 			}
 			response := s.answer(t, update(csa, live, object).body())
-			if diff := cmp.Diff(c.want, response.Warnings); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "warnings", c.want, response.Warnings)
 		})
 	}
 }

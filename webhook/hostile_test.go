@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -58,9 +57,7 @@ func TestTheScaleFieldAlone(t *testing.T) {
 		if slices.Contains(x.names, lastAppliedHostile) { // it may have a scale field that cannot be read
 			want.Applied, got.Applied = nil, nil
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("the scale field (-want +got):\n%s", diff)
-		}
+		expect.Equal(t, "the scale field", want, got)
 		if response.Patch != nil && !x.others {
 			if again := x.answer(t, string(resend(t, x.body(), response))); again.Patch != nil {
 				t.Errorf("sent again, it is patched again: %s", again.Patch)

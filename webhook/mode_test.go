@@ -6,8 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/webhook"
 )
@@ -96,9 +95,7 @@ func TestTheIncomingLabelDecides(t *testing.T) {
 			}
 			s := newServer(t, cluster)
 			response := s.answer(t, update(csa, c.live, c.incoming).body())
-			if diff := cmp.Diff(c.warnings, response.Warnings); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "warnings", c.warnings, response.Warnings)
 			if (response.Patch != nil) != c.patched {
 				t.Errorf("a patch: want %t, got %s", c.patched, response.Patch)
 			}

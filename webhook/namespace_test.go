@@ -5,8 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 )
 
@@ -72,9 +71,7 @@ func TestTheLabelOfANamespaceFollowsItsAnnotation(t *testing.T) {
 			if c.warned {
 				warnings = []string{follow}
 			}
-			if diff := cmp.Diff(warnings, response.Warnings); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "warnings", warnings, response.Warnings)
 		})
 	}
 }

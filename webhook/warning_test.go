@@ -4,8 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -69,9 +68,7 @@ func TestAWarningWithALongNameStillContainsTheRemedy(t *testing.T) {
 			}
 			got := response.Warnings[0]
 			// How many characters of a name fit is not what this is about; that the ends stay is.
-			if diff := cmp.Diff(squeezed(c.want), squeezed(got)); diff != "" {
-				t.Errorf("warning (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "warning", squeezed(c.want), squeezed(got))
 			if long := strings.Contains(got, "..."); long && len(got) < 117 {
 				t.Errorf("more of the name would fit into 120 bytes: %d bytes: %s", len(got), got)
 			}
@@ -105,9 +102,7 @@ func TestAnUnknownModeIsTruncatedInTheWarning(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			s := newServer(t, enforced())
 			response := s.answer(t, update(csa, kept7(), kept7().inMode(c.mode)).body())
-			if diff := cmp.Diff([]string{c.want}, response.Warnings); diff != "" {
-				t.Errorf("warnings (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "warnings", []string{c.want}, response.Warnings)
 			if len(s.logged()) > 1000 {
 				t.Errorf("what is logged is as long as the label: %d bytes", len(s.logged()))
 			}
@@ -120,9 +115,7 @@ func TestValuesOfSecretsAreNeverReported(t *testing.T) {
 	g.base = `"data":{"password":"b2xk"}`
 	response := newServer(t, enforced()).answer(t, strings.ReplaceAll(g.body(), "ConfigMap", "Secret"))
 	want := []string{"handoff: kept .data.password, set by kubectl-edit and no longer in the manifest"}
-	if diff := cmp.Diff(want, response.Warnings); diff != "" {
-		t.Errorf("warnings (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "warnings", want, response.Warnings)
 	if !strings.Contains(string(response.Patch), secret) {
 		t.Errorf("it is not kept: %s", response.Patch)
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ownership-handoff/handoff/internal/expect"
@@ -27,9 +26,7 @@ func TestOpenAPIDescribesNothingForNull(t *testing.T) {
 			place, err := schema.OpenAPI([]byte(text))
 			expect.NoError(t, err)
 			for _, field := range []schema.Schema{place.Field("a"), place.Field("a").Field("list")} {
-				if diff := cmp.Diff(schema.Strategy{}, field.Strategy()); diff != "" {
-					t.Errorf("strategy (-want +got):\n%s", diff)
-				}
+				expect.Equal(t, "strategy", schema.Strategy{}, field.Strategy())
 			}
 		})
 	}

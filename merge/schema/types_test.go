@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/merge/schema"
 )
 
@@ -158,9 +159,7 @@ func TestFieldMatchesNamesLikeEncodingJSON(t *testing.T) {
 		"an undeclared field":              {crd.Field("nonsense").Element(), schema.Strategy{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, c.place.Strategy()); diff != "" {
-				t.Errorf("strategy (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "strategy", c.want, c.place.Strategy())
 		})
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge/schema"
@@ -111,8 +109,6 @@ func TestPathsOfChangesAndErrors(t *testing.T) {
 		got := ""
 		report := func(c threeway.Change) { got += c.Path.String() + " " }
 		_, err := threeway.Merge(nil, []byte(c.manifest), []byte(c.live), place, threeway.Options{Report: report})
-		if diff := cmp.Diff(c.want, got+fmt.Sprint(err)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", sentence, diff)
-		}
+		expect.Equal(t, sentence, c.want, got+fmt.Sprint(err))
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
@@ -133,9 +133,7 @@ func same(t *testing.T, who, want string, got []byte, err error) {
 		t.Errorf("%s: %v", who, err)
 		return
 	}
-	if diff := cmp.Diff(jsontest.Decode(t, []byte(want)), jsontest.Decode(t, got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", who, diff)
-	}
+	expect.Equal(t, who, jsontest.Decode(t, []byte(want)), jsontest.Decode(t, got))
 }
 
 func TestInputErrorsHaveTheFieldsPath(t *testing.T) {

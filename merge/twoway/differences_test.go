@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/merge/twoway"
 	"github.com/ownership-handoff/handoff/test/golden"
 )
@@ -102,8 +102,6 @@ func check(t *testing.T, who, want string, got any, err error) {
 	case err != nil:
 		t.Errorf("%s: %v", who, err)
 	default:
-		if diff := cmp.Diff(decodeYAML(t, want), got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", who, diff)
-		}
+		expect.Equal(t, who, decodeYAML(t, want), got)
 	}
 }

@@ -3,8 +3,6 @@ package twoway_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/twoway"
@@ -37,9 +35,7 @@ func TestAKeyWithADefaultMayBeAbsent(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			got, err := twoway.Merge([]byte(c.manifest), []byte(c.live), place, twoway.Options{})
 			expect.NoError(t, err)
-			if diff := cmp.Diff(c.want, string(got)); diff != "" {
-				t.Errorf("result (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "result", c.want, string(got))
 		})
 	}
 	_, err = twoway.Merge([]byte(`{"ports":[{"port":53,"$patch":"other"}]}`), []byte(`{}`), place, twoway.Options{})

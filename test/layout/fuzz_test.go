@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/golden"
 )
@@ -58,7 +56,5 @@ go build -o "$OUT/$3" main.go`,
 	slices.Sort(want)
 	got := strings.Split(strings.TrimSpace(golden.Read(t, src, "built")), "\n")
 	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("targets that build.sh builds (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "targets that build.sh builds", want, got)
 }

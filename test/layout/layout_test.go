@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
@@ -68,9 +66,7 @@ func TestProgramsShareOnlyWhatBothDecideBy(t *testing.T) {
 		}
 	}
 	slices.Sort(both)
-	if diff := cmp.Diff(shared(), both); diff != "" {
-		t.Errorf("packages that both programs link (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "packages that both programs link", shared(), both)
 }
 
 // The webhook links neither a command line nor a printer, the plugin no cache, and the libraries for other projects no client.

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ownership-handoff/handoff/internal/expect"
@@ -47,9 +46,7 @@ func TestDiffNamesWhatIsNotAsExpected(t *testing.T) {
 	}
 	lines := o.Diff(stored)
 	slices.Sort(lines)
-	if diff := cmp.Diff(want, lines); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "differences", want, lines)
 	if lines := o.Learn(stored).Diff(stored); len(lines) > 0 {
 		t.Errorf("want no difference after Learn, got %q", lines)
 	}
@@ -82,8 +79,6 @@ func TestAWriteByTheManagerOfMostOfLastAppliedCountsAsAnApply(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", sentence, diff)
-		}
+		expect.Equal(t, sentence, test.want, got)
 	}
 }

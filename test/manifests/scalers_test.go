@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // readableScalers returns the resources that the webhook's ClusterRole allows to list and watch, except for those that it always
@@ -46,9 +47,7 @@ func resourcesOf(t *testing.T, text string) (resources []string) {
 
 func TestThePermissionsAreThoseOfTheConfiguredScalers(t *testing.T) {
 	t.Parallel()
-	if diff := cmp.Diff(resourcesOf(t, ""), readableScalers(t, kustomize(t, "base"))); diff != "" {
-		t.Errorf("base (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "base", resourcesOf(t, ""), readableScalers(t, kustomize(t, "base")))
 	const policy = `{"group":"scaling.example.com","kind":"ScalePolicy","path":".spec.ref"}`
 	for _, scalers := range []string{
 		`{"add":[],"remove":[]}`,

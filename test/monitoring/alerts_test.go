@@ -18,6 +18,8 @@ import (
 	"github.com/prometheus/prometheus/promql/promqltest"
 	"github.com/prometheus/prometheus/rules"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // healthy is what Prometheus sees of an installation without problems: a series and its values, one a minute.
@@ -70,9 +72,7 @@ func TestAlertsFireForTheirProblemOnly(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			series := healthy()
 			maps.Copy(series, c.series)
-			if diff := cmp.Diff(c.want, firing(t, series, c.after)); diff != "" {
-				t.Errorf("alerts (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "alerts", c.want, firing(t, series, c.after))
 		})
 	}
 }
@@ -108,9 +108,7 @@ func alerts(t *testing.T) []rulefmt.Rule {
 		t.Fatal(err)
 	}
 	groups, err := yaml.Marshal(object.Spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return parse(t, groups)
 }
 
@@ -144,9 +142,7 @@ func firing(t *testing.T, series map[string]string, after time.Duration) (names 
 	query := rules.EngineQueryFunc(promqltest.NewTestEngine(t, false, 0, 100000), storage)
 	for _, r := range alerts(t) {
 		expression, err := parser.ParseExpr(r.Expr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		alert := rules.NewAlertingRule(r.Alert, expression, time.Duration(r.For), 0, labels.FromMap(r.Labels),
 			labels.FromMap(r.Annotations), labels.EmptyLabels(), "", true, promslog.NewNopLogger())
 		for at := time.Duration(0); at <= after; at += time.Minute {

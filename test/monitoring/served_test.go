@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/prometheus/promql/parser"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // served returns the labels of each metric that alerts and panels can use. Those in testdata/served.txt are metrics of the webhook
@@ -59,9 +60,7 @@ func TestAlertsAndPanelsUseMetricsThatAreServed(t *testing.T) {
 			delete(unused, used.metric)
 		}
 	}
-	if diff := cmp.Diff(map[string][]string{}, unused); diff != "" {
-		t.Errorf("metrics that nothing uses (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "metrics that nothing uses", map[string][]string{}, unused)
 }
 
 // use is a metric in an expression, with the labels that the expression selects or aggregates by.

@@ -3,8 +3,7 @@ package plugin_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -26,9 +25,7 @@ func TestEnableWritesOneAnnotation(t *testing.T) {
 	))
 	enabled := office(t)
 	metadata(t, before)["annotations"] = map[string]any{optin.Annotation: "enforce"}
-	if diff := cmp.Diff(before, enabled); diff != "" {
-		t.Errorf("enabled (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "enabled", before, enabled)
 	checkGolden(t, "modeoff", transcript(t, cluster.controlPlane.Kubeconfig,
 		"disable office --dry-run=server",
 		"disable office",
@@ -36,9 +33,7 @@ func TestEnableWritesOneAnnotation(t *testing.T) {
 		"status office",
 	))
 	delete(metadata(t, before), "annotations")
-	if diff := cmp.Diff(before, office(t)); diff != "" {
-		t.Errorf("disabled (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "disabled", before, office(t))
 }
 
 // office returns the namespace office, without the initial annotation of kubectl apply and the resourceVersion, which each write changes.

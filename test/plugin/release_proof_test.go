@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/config"
@@ -166,9 +165,7 @@ func TestReleasedFieldSurvivesTheNextApply(t *testing.T) {
 				storedIn := func(yard string) map[string]any {
 					return content(t, strings.ReplaceAll(string(r.live(t, yards[yard]).Text()), yards[yard], "YARD"))
 				}
-				if diff := cmp.Diff(storedIn("byhand"), storedIn("released")); diff != "" {
-					t.Errorf("by hand and released (-want +got):\n%s", diff)
-				}
+				expect.Equal(t, "by hand and released", storedIn("byhand"), storedIn("released"))
 			}
 		})
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // totals add up runs, in the file of -totals.
@@ -33,9 +35,7 @@ func readTotals(t *testing.T) *totals {
 	if err == nil {
 		err = json.Unmarshal(text, all)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return all
 }
 
@@ -100,9 +100,7 @@ func TestARunGoesOnWhereTheLastOneHasEnded(t *testing.T) {
 		all.count(seed, first, 10, 1000)
 		got = append(got, [2]int{int(seed), first})
 	}
-	if diff := cmp.Diff([][2]int{{7, 0}, {7, 10}, {8, 0}, {7, 20}, {7, 3}, {7, 100}, {7, 30}}, got); diff != "" {
-		t.Errorf("seeds and first sequences (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "seeds and first sequences", [][2]int{{7, 0}, {7, 10}, {8, 0}, {7, 20}, {7, 3}, {7, 100}, {7, 30}}, got)
 	if diff := cmp.Diff(map[uint64]*total{7: {40, 4000}, 8: {10, 1000}}, all.Seeds); diff != "" {
 		t.Errorf("totals (-want +got):\n%s", diff)
 	}

@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/google/go-cmp/cmp"
 	"github.com/open-policy-agent/cert-controller/pkg/rotator"
 	"k8s.io/client-go/rest"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 func newRotator(dir string) *Rotator {
@@ -36,9 +37,7 @@ func newCA(t *testing.T, age, duration time.Duration) *rotator.KeyPairArtifacts 
 // must ends the test if an error is not nil.
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 }
 
 func newSeenCAs() *seenCAs { return &seenCAs{inSecret: map[string]bool{}, at: map[string]time.Time{}} }
@@ -89,9 +88,7 @@ func TestTheOldCAStaysInTheBundleForADay(t *testing.T) {
 					got = next
 				}
 			}
-			if diff := cmp.Diff(string(c.want), string(got)); diff != "" {
-				t.Errorf("caBundle (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "caBundle", string(c.want), string(got))
 		})
 	}
 	if _, err := newSeenCAs().bundle(is([]byte("not a CA")), newest, time.Now()); err == nil || !strings.Contains(err.Error(), "ca.crt") {
@@ -108,9 +105,7 @@ func TestWritesOfTheBundleBackOff(t *testing.T) {
 		}
 	}
 	want := []time.Duration{0, time.Second, 3 * time.Second, 7 * time.Second, 15 * time.Second, 31 * time.Second}
-	if diff := cmp.Diff(want, writes); diff != "" {
-		t.Errorf("writes (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "writes", want, writes)
 	later := begin.Add(time.Hour)
 	if first, second := r.delayWrite(later), r.delayWrite(later); first != 0 || second != firstPause {
 		t.Errorf("after an hour without a reset, the pauses are %s and %s", first, second)

@@ -4,13 +4,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/optin"
 )
 
@@ -103,9 +103,7 @@ func TestAutoscalerMatchesGroupKindAndNameOfTheTarget(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			got := autoscalerOf(c.namespace, c.group, c.kind, c.name)
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("autoscaler (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "autoscaler", c.want, got)
 		})
 	}
 }
@@ -151,9 +149,7 @@ func TestScalePathOfCustomResources(t *testing.T) {
 		"the path of the only version that has a scale":              {"elsewhere.example.com", "v2", "Widget", ".spec.count"},
 		"a plural resource name":                                     {"paths.example.com", "v1", "widgets", "none"},
 	} {
-		if diff := cmp.Diff(c.want, scalePath(c.group, c.version, c.kind)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", sentence, diff)
-		}
+		expect.Equal(t, sentence, c.want, scalePath(c.group, c.version, c.kind))
 	}
 
 	before := crd.DeepCopy()

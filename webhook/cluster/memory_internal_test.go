@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
@@ -104,9 +105,7 @@ func TestAReportOfASharedTargetGrowsLinearly(t *testing.T) {
 		t.Errorf("twice as many scalers allocate %d B instead of %d B", allocated[1], allocated[0])
 	}
 	_, note := (&reports{}).problemOf(&scaler{problem: strings.Repeat("ü", maxNote)}, nil)
-	if diff := cmp.Diff(strings.Repeat("ü", maxNote/2), note); diff != "" {
-		t.Errorf("a long note (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "a long note", strings.Repeat("ü", maxNote/2), note)
 }
 
 // TestAListIsReducedPageByPage verifies that a page of objects is reduced before the next is read, with an API server that, as the
@@ -166,9 +165,7 @@ func heldPer(t *testing.T, objects int, reduce toolscache.TransformFunc, object 
 	index := toolscache.NewIndexer(toolscache.MetaNamespaceKeyFunc, toolscache.Indexers{byTarget: targetOfScaler})
 	for i := range objects {
 		reduced, err := reduce(object(i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if err := index.Add(reduced); err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -15,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
@@ -142,16 +142,12 @@ func TestTheCacheStoresOnlyFieldsInUse(t *testing.T) {
 		}},
 		{Name: "v2", Served: true, Storage: true}, {Name: "v3", Served: true},
 	}
-	if diff := cmp.Diff(wantCRD, cachedCRD.Spec.Versions); diff != "" {
-		t.Errorf("the versions (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "the versions", wantCRD, cachedCRD.Spec.Versions)
 	cachedNamespace := &metav1.PartialObjectMetadata{}
 	cachedNamespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	get(client.ObjectKeyFromObject(n), cachedNamespace)
 	wantNamespace := metav1.ObjectMeta{
 		Name: n.Name, ResourceVersion: cachedNamespace.ResourceVersion, Annotations: map[string]string{optin.Annotation: "warn"},
 	}
-	if diff := cmp.Diff(wantNamespace, cachedNamespace.ObjectMeta); diff != "" {
-		t.Errorf("the namespace (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "the namespace", wantNamespace, cachedNamespace.ObjectMeta)
 }

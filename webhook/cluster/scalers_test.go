@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/webhook/cluster"
@@ -285,9 +286,7 @@ func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 	}
 	sorted := cmpopts.SortSlices(func(a, b string) bool { return a < b })
 	eventually(t, "all are logged, in both namespaces", 2*len(want), func() int { return f.logged("a scaler needs attention") })
-	if diff := cmp.Diff(want, strings.Split(f.recorded(), "\n"), sorted); diff != "" {
-		t.Errorf("Events in the namespace that has opted in (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "Events in the namespace that has opted in", want, strings.Split(f.recorded(), "\n"), sorted)
 	eventually(t, "the first by name owns the shared target", "Scaler/a", f.scalerOf(opted, "shared"))
 
 	// A change of what does not matter is not reported again; a HorizontalPodAutoscaler beside a scaler is.
@@ -299,9 +298,7 @@ func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 	const rivals = "Warning SharedScaleTarget Scaler/good: several scalers scale the same workload: Scaler/good, HorizontalPodAutoscaler/late; delete all but one"
 	eventually(t, "the HorizontalPodAutoscaler is reported", true, func() bool { return strings.Contains(f.recorded(), rivals) })
 	want = slices.Concat(want, []string{rivals})
-	if diff := cmp.Diff(want, strings.Split(f.recorded(), "\n"), sorted); diff != "" {
-		t.Errorf("Events (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "Events", want, strings.Split(f.recorded(), "\n"), sorted)
 
 	// Nothing is remembered of targets that are no longer shared, because users can create and delete any number of scalers:
 	// when it begins again, it is reported again.
