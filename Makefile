@@ -188,6 +188,18 @@ FUZZTIME ?= 5m
 fuzz-long:
 	sh test/oss-fuzz/fuzz.sh '$(FUZZTIME)'
 
+# Changes each comparison and each calculation of ownership and merge, one at a time, and fails if the tests do not notice 5 % of these
+# mutants, or one that test/mutants/survivors.txt does not explain. Takes hours, and requires node.
+GREMLINS := github.com/go-gremlins/gremlins/cmd/gremlins@v0.6.0
+.PHONY: mutants
+mutants: bin/mutants/ownership.json bin/mutants/merge.json
+	node test/mutants/run.mjs $^
+
+# Without go vet, so that nothing but tests kills a mutant, and without the cache of results: gremlins limits the time by that of a run.
+bin/mutants/%.json: $$(wildcard $$*/*.go $$*/*/*.go)
+	@mkdir -p $(@D)
+	GOFLAGS="-vet=off -count=1" go run $(GREMLINS) unleash --timeout-coefficient 10 --output $@ ./$*
+
 # docs/reliability.md describes it. go test -v ./test/soak -args -help lists more sizes. OTHER is the commit between which and this one
 # the webhook is upgraded and downgraded.
 DURATION ?= 10m
