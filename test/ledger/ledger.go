@@ -257,9 +257,12 @@ func (o Object) roleOf(w Write) Role {
 	return Other
 }
 
-// managesMost reports whether an entry of neither an applier nor a person counts as that of an applier: its manager manages most of the values
-// outside of lists that last-applied declares, and something that is neither the scale field nor a field of a rule.
+// managesMost reports whether an entry of neither an applier, a person nor a writer of a rule counts as that of an applier: its manager manages
+// most of the values outside of lists that last-applied declares, and something that is neither the scale field nor a field of a rule.
 func (o Object) managesMost(e Entry) bool {
+	if slices.ContainsFunc(o.Rules, func(r Rule) bool { return slices.Contains(r.Writers, e.Manager) }) {
+		return false
+	}
 	values, managed, others := 0, 0, 0
 	for path, entries := range o.managers {
 		if slices.Contains(entries, e) && path != o.Kind.Scale && o.ruleOf(path) == nil {
