@@ -18,7 +18,10 @@ import (
 	"github.com/ownership-handoff/handoff/test/ledger"
 )
 
-const lastApplied = corev1.LastAppliedConfigAnnotation
+const (
+	lastApplied = corev1.LastAppliedConfigAnnotation
+	counted     = "deprecated.daemonset.template.generation" // an annotation in which the API server counts templates
+)
 
 // stored is a stored object without what always differs between two namespaces: uid, times, resourceVersion, generation, the
 // namespace's name and allocated addresses.
@@ -38,8 +41,6 @@ func storedOf(o *unstructured.Unstructured) (s stored, err error) {
 	if err != nil {
 		return s, err
 	}
-	// The API server counts the generations of a DaemonSet's template in an annotation.
-	const counted = "deprecated.daemonset.template.generation"
 	s.entries = map[string]*fieldpath.Set{}
 	for _, e := range c.GetManagedFields() {
 		set := &fieldpath.Set{}
