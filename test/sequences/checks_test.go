@@ -128,7 +128,8 @@ func (o *observation) same(report func(check, at, format string, args ...any)) {
 	}
 	for _, line := range o.unlike {
 		path, rest, _ := strings.Cut(line, ": ")
-		if !slices.ContainsFunc(o.answer.warnings, isCut) && !o.isTakeover() && !(o.isMigrated() && strings.HasPrefix(rest, "want the managers")) {
+		isExplained := o.isTakeover() || o.isMigrated() && strings.HasPrefix(rest, "want the managers")
+		if !slices.ContainsFunc(o.answer.warnings, isCut) && !isExplained {
 			report(checkBooks, path, "%s; base %s", line, o.before.base)
 		}
 	}
