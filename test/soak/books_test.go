@@ -59,9 +59,10 @@ type state struct {
 	id      string // of the last apply
 	uid     types.UID
 	version int64
-	// generation counts the writes of the spec, and at is the time of the last write.
-	generation int64
-	at         time.Time
+	// generation counts the writes of the spec. It was read at the time counted: the response of a write to /scale has none. at is the
+	// time of the last write.
+	generation  int64
+	counted, at time.Time
 	// unsure reports whether the managers of the replicas will change in a way that the ledger does not know: see next.
 	unsure bool
 	trail  []string // the last writes, for a report
@@ -200,7 +201,7 @@ func (b *books) record(e event) {
 	case !known || e.Verb == "create":
 	case after.generation > before.generation+1:
 		b.Unseen++
-		if !b.faults.mayHave(noAPI, before.at, e.StageTimestamp.Time) && !b.timedOut[e.key()] {
+		if !b.faults.mayHave(noAPI, before.counted, e.StageTimestamp.Time) && !b.timedOut[e.key()] {
 			b.violate("%s: a write has no line in the audit log:\n\t%s", e.key(), strings.Join(after.trail, "\n\t"))
 		}
 		b.timedOut[e.key()] = false
@@ -282,7 +283,7 @@ func (b *books) next(before state, e event, w ledger.Write) (state, error) {
 		}
 		after.ledger = after.ledger.Learn(stored)
 		after.unsure = after.unsure && !after.isScaled() && len(after.ledger.Managers(replicasPath)) > 0
-		after.id, after.uid, after.generation = e.id(), e.uid(), e.response().GetGeneration()
+		after.id, after.uid, after.generation, after.counted = e.id(), e.uid(), e.response().GetGeneration(), after.at
 	}
 	after.trail = slices.Concat(before.trail[max(0, len(before.trail)-trailLength):], []string{after.trace(e)})
 	return after, nil

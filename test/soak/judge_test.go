@@ -88,6 +88,24 @@ func TestTheBooksJudgeAnApply(t *testing.T) {
 	}
 }
 
+// TestAScaleDoesNotHideWhenAWriteWasLost verifies that a killed API server explains a missing write before a write of the scale, whose
+// response has no generation.
+func TestAScaleDoesNotHideWhenAWriteWasLost(t *testing.T) {
+	killed := faults{{name: "an API server killed", may: noAPI}}
+	b := newBooks(&history{played: []span{{faults: killed, from: noon(), to: noon().Add(10 * time.Second)}}})
+	w := &workload{namespace: "shop", name: "web", mode: "enforce", owner: autoscaled, way: serverSide}
+	b.expect(intent{workload: w, id: "1", replicas: 3})
+	b.expect(intent{workload: w, id: "2", replicas: 3})
+	scaled := applied("", 3, 9, noon().Add(time.Minute), nil)
+	scaled.ResponseObject["kind"] = "Scale"
+	for _, e := range []event{applied("1", 1, 8, noon().Add(-time.Minute), nil), scaled, applied("2", 5, 9, noon().Add(2*time.Minute), nil)} {
+		b.record(e)
+	}
+	if len(b.Violations) > 0 || b.Unseen != 1 {
+		t.Errorf("got violations %q and %d writes without a line, want one, explained", b.Violations, b.Unseen)
+	}
+}
+
 // TestTheAuditLogOrdersTheWritesOfAnObject verifies that no write is taken before one with a lower version.
 func TestTheAuditLogOrdersTheWritesOfAnObject(t *testing.T) {
 	later, earlier := applied("2", 2, 8, noon(), nil), applied("1", 1, 8, noon(), nil)
