@@ -198,7 +198,7 @@ mutants: bin/mutants/ownership.json bin/mutants/merge.json
 # Without go vet, so that nothing but tests kills a mutant, and without the cache of results: gremlins limits the time by that of a run.
 bin/mutants/%.json: $$(wildcard $$*/*.go $$*/*/*.go)
 	@mkdir -p $(@D)
-	GOFLAGS="-vet=off -count=1" go run $(GREMLINS) unleash --timeout-coefficient 10 --output $@ ./$*
+	ulimit -v 8000000 && GOFLAGS="-vet=off -count=1" go run $(GREMLINS) unleash --timeout-coefficient 10 --output $@ ./$*
 
 # docs/reliability.md describes it. go test -v ./test/soak -args -help lists more sizes. OTHER is the commit between which and this one
 # the webhook is upgraded and downgraded.

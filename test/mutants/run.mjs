@@ -60,7 +60,8 @@ async function killer(mutant, folder) {
   fs.writeFileSync(overlay, JSON.stringify({ Replace: { [path.join(root, mutant.file)]: source } }))
   for (const suite of suites) {
     const args = ["test", "-vet=off", "-failfast", "-timeout=15m", `-skip=${skipped}`, `-overlay=${overlay}`, ...suite]
-    const test = spawn("go", args, { cwd: root, stdio: "ignore" })
+    // A mutant can fill any memory.
+    const test = spawn("sh", ["-c", 'ulimit -v 8000000 && exec go "$@"', "go", ...args], { cwd: root, stdio: "ignore" })
     const status = await new Promise((done, fail) => test.on("close", done).on("error", fail))
     if (status !== 0) return suite.join(" ")
   }
