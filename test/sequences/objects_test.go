@@ -37,7 +37,7 @@ func storedOf(o *unstructured.Unstructured) (s stored, err error) {
 	if o == nil {
 		return s, nil
 	}
-	c, err := rewritten(o, "UID", "NAMESPACE")
+	c, err := rewritten(o, "UID", "NAMESPACE", func(text string) string { return times.ReplaceAllString(text, "2020-01-01T00:00:00Z") })
 	if err != nil {
 		return s, err
 	}
@@ -83,13 +83,17 @@ func removeGenerated(o map[string]any) {
 // times matches a time, such as one that kubectl rollout restart writes.
 var times = regexp.MustCompile(`20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 
-// rewritten returns a copy of an object with another uid and namespace, also where other fields contain them, and with one time everywhere.
-func rewritten(o *unstructured.Unstructured, uid, namespace string) (*unstructured.Unstructured, error) {
+// rewritten returns a copy of an object with another uid and namespace, also where other fields contain them, and with other changes to
+// its text.
+func rewritten(o *unstructured.Unstructured, uid, namespace string, changes ...func(text string) string) (*unstructured.Unstructured, error) {
 	text, err := o.MarshalJSON()
 	if err != nil {
 		return nil, err
 	}
-	replaced := times.ReplaceAllString(strings.ReplaceAll(string(text), o.GetNamespace(), namespace), "2020-01-01T00:00:00Z")
+	replaced := strings.ReplaceAll(string(text), o.GetNamespace(), namespace)
+	for _, change := range changes {
+		replaced = change(replaced)
+	}
 	if own := string(o.GetUID()); own != "" {
 		replaced = strings.ReplaceAll(replaced, own, uid)
 	}
