@@ -24,7 +24,7 @@ func Error(tb testing.TB, what, text string, err error) {
 	}
 }
 
-// NoError ends a test that an error prevents.
+// NoError ends a test if an error is not nil.
 func NoError(tb testing.TB, err error) {
 	tb.Helper()
 	if err != nil {
