@@ -44,7 +44,7 @@ func (o Object) UnitOf(kind schema.GroupKind, path fieldpath.Path) (unit fieldpa
 	}
 	last := len(units[i]) - 1
 	unit = path[:last+1]
-	return unit, units[i][last].Wildcard, !isOwn(unit) && o.isInPodTemplate(unit)
+	return unit, units[i][last].Wildcard, !isOwn(unit) && !apitypes.IsAllocated(kind, unit) && o.isInPodTemplate(unit)
 }
 
 // isInPodTemplate reports whether a unit that is nested under a template is one of a pod template: other kinds have templates, too.

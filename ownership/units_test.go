@@ -21,6 +21,7 @@ func TestUnitOfAKind(t *testing.T) {
 		"binaryData":                      {"", "ConfigMap", ".binaryData.a", ""},
 		"a label of any kind":             {"example.com", "Shop", ".metadata.labels.a", ".metadata.labels.a"},
 		"handoff's own label":             {"apps", "Deployment", `.metadata.labels["ownership-handoff.io/mode"]`, ""},
+		"what the API server restores":    {"apps", "DaemonSet", `.metadata.annotations["deprecated.daemonset.template.generation"]`, ""},
 		"a part of resources":             {"apps", "Deployment", `.spec.template.spec.containers[name="a"].resources.limits.cpu`, `.spec.template.spec.containers[name="a"].resources`},
 		"resources of a CronJob":          {"batch", "CronJob", `.spec.jobTemplate.spec.template.spec.containers[name="a"].resources`, `.spec.jobTemplate.spec.template.spec.containers[name="a"].resources`},
 		"another field of the same spec":  {"apps", "Deployment", ".spec.minReadySeconds", ""},

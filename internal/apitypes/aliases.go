@@ -50,13 +50,14 @@ func AliasOf(kind schema.GroupKind, path fieldpath.Path) fieldpath.Path {
 	return append(parent, fieldpath.FieldNameElement(otherName[*name]))
 }
 
-// allocated are the fields of a Service that the API server restores after admission if a write removes them (patchAllocatedValues in
-// k8s.io/kubernetes/pkg/registry/core/service/storage).
-var allocated = fieldpattern.MustParse(
-	".spec.clusterIP", ".spec.clusterIPs", ".spec.healthCheckNodePort", ".spec.ipFamilies", ".spec.ipFamilyPolicy", ".spec.ports[*].nodePort",
-)
+// allocated are fields that the API server restores if a write removes them (k8s.io/kubernetes/pkg/registry/core/service and apps/daemonset).
+var allocated = map[schema.GroupKind][]fieldpattern.Pattern{
+	{Kind: "Service"}: fieldpattern.MustParse(
+		".spec.clusterIP", ".spec.clusterIPs", ".spec.healthCheckNodePort", ".spec.ipFamilies", ".spec.ipFamilyPolicy", ".spec.ports[*].nodePort"),
+	{Group: "apps", Kind: "DaemonSet"}: fieldpattern.MustParse(`.metadata.annotations["deprecated.daemonset.template.generation"]`),
+}
 
 // IsAllocated reports whether the API server restores a field that a write removes.
 func IsAllocated(kind schema.GroupKind, path fieldpath.Path) bool {
-	return kind == schema.GroupKind{Kind: "Service"} && slices.ContainsFunc(allocated, func(p fieldpattern.Pattern) bool { return p.Matches(path) })
+	return slices.ContainsFunc(allocated[kind], func(p fieldpattern.Pattern) bool { return p.Matches(path) })
 }

@@ -225,7 +225,7 @@ func unitOf(kind, path string) string {
 		}
 	}
 	m := units.FindStringSubmatch(path)
-	if m == nil || strings.Contains(path, "ownership-handoff.io/") {
+	if m == nil || strings.Contains(path, "ownership-handoff.io/") || kind == "DaemonSet" && strings.Contains(path, ".deprecated.daemonset.") {
 		return ""
 	}
 	return m[1]

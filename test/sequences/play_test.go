@@ -162,7 +162,7 @@ func (p *play) book(w step, o observation) (decided ledger.Outcomes, unlike []st
 			continue // it has an element twice, so that it is read as one value
 		}
 		changesType := p.kind.Kind == "Service" && !isStored // the API server clears what the new type does not have, after admission
-		if outcome == ledger.Kept && !changesType && !strings.HasSuffix(path, counted) && !related(o.names("not kept"), path) {
+		if outcome == ledger.Kept && !changesType && !related(o.names("not kept"), path) {
 			kept = append(kept, path)
 		}
 	}
