@@ -3,22 +3,22 @@ package webhook_test
 import (
 	"bytes"
 	"encoding/json"
-	"iter"
-	"maps"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/managedfields"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/optin"
+	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/document"
 	"github.com/ownership-handoff/handoff/webhook"
 )
@@ -70,8 +70,8 @@ func failedOpen(response *admissionv1.AdmissionResponse) bool {
 	return len(response.Warnings) == 1 && strings.HasPrefix(response.Warnings[0], "handoff: skipped, ")
 }
 
-// checkPatch checks that managedFields stay valid, that last-applied stays JSON, and that all other operations restore parts of live,
-// start a new object at the autoscaler's count, or clear a stale default.
+// checkPatch checks that managedFields stay valid, that last-applied stays JSON, and that all other changes restore what live has, start a
+// new object at the autoscaler's count, or clear a stale default.
 func checkPatch(tb testing.TB, request opened, response *admissionv1.AdmissionResponse) {
 	tb.Helper()
 	text := patchedBy(tb, string(request.object), response.Patch)
@@ -85,62 +85,84 @@ func checkPatch(tb testing.TB, request opened, response *admissionv1.AdmissionRe
 	if is, _ := document.Get(after, managedFields); valid(was) == nil && valid(lives) == nil && valid(is) != nil {
 		tb.Errorf("managedFields that the API server rejects: %v: %s", valid(is), text)
 	}
-	operations, err := jsonpatchv4.DecodePatch(response.Patch)
-	expect.NoError(tb, err)
 	_, started := response.AuditAnnotations["start-autoscaled"]
 	_, cleared := response.AuditAnnotations["clear-stale-default"]
-	for _, operation := range operations {
-		path, _ := operation.Path()
-		value, err := operation.ValueInterface()
-		isOther := !strings.HasPrefix(path, "/metadata/managedFields") && path != lastAppliedPointer
-		switch isRemoval := operation.Kind() == "remove"; {
-		case !isOther, isRemoval && cleared, started && (sameJSON(value, 7) || sameJSON(value, map[string]any{"replicas": 7})):
-		case isRemoval && request.kind == "Namespace" && path == "/metadata/labels/"+jsontree.EscapePointer(optin.Label): // it follows the annotation
-		case isRemoval || err != nil || !isSomewhereIn(live, value):
-			tb.Errorf("%s of %s restores nothing of live: %s", operation.Kind(), path, response.Patch)
-		}
+	checked := []fieldpath.Path{managedFields, pathOf("metadata", "annotations", ownership.LastAppliedAnnotation)}
+	if request.kind == "Namespace" {
+		checked = append(checked, pathOf("metadata", "labels", optin.Label)) // it follows the annotation
+	}
+	if count, _ := document.Get(after, pathOf("spec", "replicas")); started && sameJSON(count, 7) {
+		checked = append(checked, pathOf("spec", "replicas"))
+	}
+	for _, path := range checked {
+		document.Remove(before, path)
+		document.Remove(after, path)
+	}
+	if !restores(before, after, live, cleared) {
+		tb.Errorf("the patch restores something that is not in live: %s", response.Patch)
 	}
 }
 
-const lastAppliedPointer = "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"
-
-// isSomewhereIn reports whether a decoded value has the part, at any depth.
-func isSomewhereIn(v, part any) bool {
-	if isPartOf(v, part) {
-		return true
-	}
-	for inner := range children(v) {
-		if isSomewhereIn(inner, part) {
-			return true
-		}
-	}
-	return false
-}
-
-// isPartOf reports whether a value is the part, or an object that has all members of the part, and maybe others.
-func isPartOf(v, part any) bool {
-	object, isObject := v.(map[string]any)
-	members, ok := part.(map[string]any)
-	if !isObject || !ok {
-		return sameJSON(v, part)
-	}
-	for name, member := range members {
-		if inner, found := object[name]; !found || !isPartOf(inner, member) {
-			return false
-		}
-	}
-	return true
-}
-
-// children yields the members of an object or the elements of a list.
-func children(v any) iter.Seq[any] {
-	switch in := v.(type) {
+// restores reports whether what a patch has changed is as in the same place of live, or removed if it may remove something. Elements of a
+// list can be anywhere in it.
+func restores(before, after, live any, removes bool) bool {
+	switch is := after.(type) {
 	case map[string]any:
-		return maps.Values(in)
+		was, _ := before.(map[string]any)
+		lives, _ := live.(map[string]any)
+		for name := range was {
+			_, stays := is[name]
+			if _, isLive := lives[name]; !stays && isLive && !removes {
+				return false
+			}
+		}
+		for name, member := range is {
+			if _, had := was[name]; !restores(was[name], member, lives[name], removes) || member == nil && !had {
+				return false
+			}
+		}
+		return true
 	case []any:
-		return slices.Values(in)
+		was, _ := before.([]any)
+		lives, _ := live.([]any)
+		isOther := func(a, b any) bool {
+			one, _ := a.(map[string]any)
+			other, _ := b.(map[string]any)
+			return a != nil && b != nil && !reflect.DeepEqual(one["name"], other["name"])
+		}
+		isRestored := func(before, after any) bool {
+			return !isOther(before, after) && slices.ContainsFunc(append(lives, nil), func(live any) bool {
+				return !isOther(live, after) && restores(before, after, live, removes)
+			})
+		}
+		return reflect.DeepEqual(was, is) || !slices.ContainsFunc(is, func(after any) bool {
+			return !slices.ContainsFunc(append(was, nil), func(before any) bool { return isRestored(before, after) })
+		}) && !slices.ContainsFunc(was, func(before any) bool {
+			return !slices.ContainsFunc(is, func(after any) bool { return isRestored(before, after) })
+		})
 	default:
-		return func(func(any) bool) {}
+		return after == before || after == live
+	}
+}
+
+// TestThePropertyIsAboutPlaces verifies that a patch that copies a value of live to another place is found, and what a patch removes.
+func TestThePropertyIsAboutPlaces(t *testing.T) {
+	const live = `{"paused":true,"list":[{"name":"a","x":1},{"name":"b"}]}`
+	for sentence, test := range map[string]struct {
+		before, after string
+		want          bool
+	}{
+		"a value of live":                  {`{}`, `{"paused":true}`, true},
+		"a value of live in another place": {`{}`, `{"privileged":true}`, false},
+		"a part of an element":             {`{"list":[{"name":"a"}]}`, `{"list":[{"name":"a","x":1}]}`, true},
+		"a part of another element":        {`{"list":[{"name":"b"}]}`, `{"list":[{"name":"b","x":1}]}`, false},
+		"an element of live":               {`{"list":[{"name":"c"}]}`, `{"list":[{"name":"b"},{"name":"c"}]}`, true},
+		"a member removed":                 {`{"paused":false}`, `{}`, false},
+		"an element removed":               {`{"list":[{"name":"c"},{"name":"a"}]}`, `{"list":[{"name":"a"}]}`, false},
+	} {
+		if got := restores(unmarshal(t, test.before), unmarshal(t, test.after), unmarshal(t, live), false); got != test.want {
+			t.Errorf("%s: got %t", sentence, got)
+		}
 	}
 }
 

@@ -63,20 +63,18 @@ func TestExplicitRulesAreAcceptedWhereWildcardsAreRefused(t *testing.T) {
 	}
 }
 
-// TestPodsInTheNetworkOfTheNodesAreAdmitted verifies that the component lowers the Pod Security Standard of the namespace, which would
-// refuse the pods otherwise.
+// TestPodsInTheNetworkOfTheNodesAreAdmitted verifies that the component lowers the Pod Security Standard of the namespace, which
+// refuses the pods otherwise.
 func TestPodsInTheNetworkOfTheNodesAreAdmitted(t *testing.T) {
 	t.Parallel()
 	all := kustomize(t, "overlays/default", "components/host-network")
 	for _, c := range []struct {
-		namespace, standard string
-		admitted            bool
-	}{{"managed-restricted", "restricted", false}, {"managed-privileged", "", true}} {
-		namespace := all["Namespace/"+system].DeepCopy()
+		namespace string
+		of        objects
+		admitted  bool
+	}{{"managed-restricted", kustomize(t, "overlays/default"), false}, {"managed-privileged", all, true}} {
+		namespace := c.of["Namespace/"+system].DeepCopy()
 		namespace.SetName(c.namespace)
-		if c.standard != "" {
-			must(t, unstructured.SetNestedField(namespace.Object, c.standard, "metadata", "labels", "pod-security.kubernetes.io/enforce"))
-		}
 		kubectl(t, objects{"namespace": namespace}.text(t), "apply", "-f", "-")
 		kubectl(t, "", "create", "serviceaccount", "-n", c.namespace, "handoff-webhook")
 		spec, _, err := unstructured.NestedMap(all["Deployment/handoff-webhook"].Object, "spec", "template", "spec")

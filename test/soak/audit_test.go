@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +32,7 @@ type event struct {
 		Code    int
 		Message string
 	}
+	RequestObject            object // an object or a patch
 	ResponseObject           object // a Deployment or a Scale
 	RequestReceivedTimestamp metav1.MicroTime
 	StageTimestamp           metav1.MicroTime
@@ -47,7 +49,27 @@ func (o *object) UnmarshalJSON(text []byte) error {
 	return utiljson.Unmarshal(text, (*map[string]any)(o))
 }
 
-func (e event) id() string { return e.response().GetAnnotations()[idAnnotation] }
+// id returns the ID of an apply, which a webhook cannot change in the request.
+func (e event) id() string {
+	return (&unstructured.Unstructured{Object: e.RequestObject}).GetAnnotations()[idAnnotation]
+}
+
+// unstored returns the name of a field that a patch sets, and that has another value in the response.
+func (e event) unstored() string { return unlike(e.RequestObject, e.ResponseObject) }
+
+func unlike(patch, stored map[string]any) string {
+	for name, value := range patch {
+		nested, isMap := value.(map[string]any)
+		if !isMap && !reflect.DeepEqual(value, stored[name]) {
+			return name
+		}
+		has, _ := stored[name].(map[string]any)
+		if inside := unlike(nested, has); inside != "" {
+			return name + "." + inside
+		}
+	}
+	return ""
+}
 
 // uid returns the UID of the object, which is also that of its Scale.
 func (e event) uid() types.UID { return e.response().GetUID() }
@@ -86,6 +108,17 @@ func (e event) manager() string {
 }
 
 func (e event) dryRun() bool { return strings.Contains(e.RequestURI, "dryRun=") }
+
+// said returns what the webhook, or the API server in its stead, said of the write.
+func (e event) said() (said []string) {
+	for key, value := range e.Annotations {
+		if name, ok := strings.CutPrefix(key, "webhook.ownership-handoff.io/"); ok || strings.HasPrefix(key, "failed-open.") {
+			said = append(said, name+": "+value)
+		}
+	}
+	slices.Sort(said)
+	return said
+}
 
 // undecided reports whether the API server could not call the webhook and said so.
 func (e event) undecided() bool {
@@ -161,12 +194,27 @@ func (l *auditLog) take(wait time.Duration) []event {
 	}
 	var due []event
 	l.waiting = slices.DeleteFunc(l.waiting, func(e event) bool {
-		if version, ok := first[e.key()]; e.read.After(until) || ok && version > 0 && e.version() > version {
+		if version, ok := first[e.key()]; e.read.After(until) || ok && version > 0 && e.version() >= version {
 			return false
 		}
 		due = append(due, e)
 		return true
 	})
-	slices.SortStableFunc(due, func(a, b event) int { return cmp.Compare(a.version(), b.version()) })
+	slices.SortStableFunc(due, func(a, b event) int {
+		return cmp.Or(cmp.Compare(a.version(), b.version()), cmp.Compare(a.rank(), b.rank()))
+	})
 	return due
+}
+
+// rank orders events of one version, only one of which has stored anything: it is the apply or the write to /scale if there is one that
+// has another number of replicas.
+func (e event) rank() int {
+	switch {
+	case e.id() != "":
+		return 0
+	case e.response().GetKind() == "Scale":
+		return 1
+	default:
+		return 2
+	}
 }

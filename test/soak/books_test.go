@@ -3,6 +3,7 @@ package soak_test
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -51,12 +52,16 @@ type totals struct {
 }
 
 // faultTotals are what the books count while a fault lasts, until the cluster has recovered.
-type faultTotals struct{ Applies, Kept, Undecided, Unanswered, Lost, Unavailable int }
+type faultTotals struct {
+	Applies, Kept, Undecided, Unanswered, Lost, Unavailable int
+	// Unexplained are writes that an API server has not stored, although the fault leaves it what it needs.
+	Unexplained int
+}
 
 // state is what is known of an object.
 type state struct {
 	ledger  ledger.Object
-	id      string // of the last apply
+	id      string // of the last apply, according to the object
 	uid     types.UID
 	version int64
 	// generation counts the writes of the spec. It was read at the time counted: the response of a write to /scale has none. at is the
@@ -97,6 +102,7 @@ func newBooks(faults *history) *books {
 func (b *books) expect(in intent) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
+	in.announced = time.Now()
 	b.intents[in.id] = in
 	b.workloads[in.workload.namespace+"/"+in.workload.name] = in.workload // of a workload that is new
 }
@@ -108,14 +114,18 @@ func (b *books) know(w *workload) {
 	b.workloads[w.namespace+"/"+w.name] = w
 }
 
-// warned records the warnings of an apply.
-func (b *books) warned(id string, warnings []string) {
+// applied records the warnings of an apply, and whether an API server has stored it.
+func (b *books) applied(id string, warnings []string, err error) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	if in, ok := b.intents[id]; ok && err == nil { // not yet in the audit log
+		in.answered = time.Now()
+		b.intents[id] = in
+	}
 	reason := skippedIn(warnings)
 	if reason == "" {
 		return
 	}
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
 	b.skipped[id] = reason
 	b.Skipped++
 	b.Reasons["skipped: "+reason]++
@@ -152,9 +162,10 @@ func reasonOf(message string) string {
 }
 
 // violate records what must never happen. The caller has the lock.
-func (b *books) violate(format string, args ...any) {
-	if len(b.Violations) < 10_000 {
-		b.Violations = append(b.Violations, fmt.Sprintf(format, args...))
+func (t *totals) violate(format string, args ...any) {
+	if len(t.Violations) < 10_000 {
+		t.Violations = append(t.Violations, fmt.Sprintf(format, args...))
+		fmt.Fprintln(os.Stderr, "soak: violation:", t.Violations[len(t.Violations)-1])
 	}
 }
 
@@ -183,7 +194,11 @@ func (b *books) record(e event) {
 		before, known = state{ledger: newLedger(w)}, false
 	}
 	in, applies := b.intents[e.id()]
-	if known && e.version() == before.version || applies && !in.isSentBy(e.manager()) {
+	if known && e.version() == before.version {
+		if applies {
+			b.violate("%s: write %s of %s is not stored: nothing has changed", e.key(), in.id, e.manager())
+			delete(b.intents, in.id)
+		}
 		return // it has stored nothing: the answer is what another write has stored, whose line may come later
 	}
 	write := b.writeOf(e, in, applies)
@@ -194,6 +209,7 @@ func (b *books) record(e event) {
 	}
 	b.objects[e.key()] = after
 	if !applies {
+		b.other(e, write, before, after)
 		return
 	}
 	delete(b.intents, in.id)
@@ -201,7 +217,7 @@ func (b *books) record(e event) {
 	case !known || e.Verb == "create":
 	case after.generation > before.generation+1:
 		b.Unseen++
-		if !b.faults.mayHave(noAPI, before.counted, e.StageTimestamp.Time) && !b.timedOut[e.key()] {
+		if !b.mayLackWrites(e.key(), before, e.StageTimestamp.Time) {
 			b.violate("%s: a write has no line in the audit log:\n\t%s", e.key(), strings.Join(after.trail, "\n\t"))
 		}
 		b.timedOut[e.key()] = false
@@ -209,6 +225,21 @@ func (b *books) record(e event) {
 		b.judge(judgment{write: e, intent: in, sent: write, before: before, after: after, active: active, skipped: b.skipped[in.id]})
 	}
 	delete(b.skipped, in.id)
+}
+
+// mayLackWrites reports whether the audit log may lack a write of an object since its state was counted.
+func (b *books) mayLackWrites(key string, last state, until time.Time) bool {
+	return b.faults.mayHave(noAPI, last.counted, until) || b.timedOut[key]
+}
+
+// other checks a write that is no apply: it stores what it sets, and no other number of replicas.
+func (b *books) other(e event, w ledger.Write, before, after state) {
+	if field := e.unstored(); field != "" && e.Verb == "patch" && e.id() == "" {
+		b.violate("%s: a patch of %s is not stored: %s is another", e.key(), e.manager(), field)
+	}
+	if w.Verb == ledger.Edit && e.id() == "" && !before.counted.IsZero() && after.replicas() != before.replicas() && !b.mayLackWrites(e.key(), before, e.StageTimestamp.Time) {
+		b.violate("%s: a write of %s, which sets no replicas, has changed them:\n\t%s", e.key(), e.manager(), strings.Join(after.trail, "\n\t"))
+	}
 }
 
 // writeOf returns a write in the terms of the ledger.
@@ -227,11 +258,6 @@ func (b *books) writeOf(e event, in intent, applies bool) ledger.Write {
 	return w
 }
 
-// isSentBy reports whether a field manager is that of the applier.
-func (in intent) isSentBy(manager string) bool {
-	return manager == map[string]string{clientSide: "kubectl-client-side-apply", serverSide: "kubectl", helm: "helm"}[in.workload.way]
-}
-
 // refused records a write that an API server refused.
 func (b *books) refused(e event, active faults) {
 	message, code := e.ResponseStatus.Message, e.ResponseStatus.Code
@@ -245,6 +271,7 @@ func (b *books) refused(e event, active faults) {
 	case reasonOf(message) != "":
 		b.tally(active, func(t *faultTotals) { t.Unavailable++ })
 		if !active.may(noAPI) {
+			b.tally(active, func(t *faultTotals) { t.Unexplained++ })
 			b.Reasons["API server: "+reasonOf(message)]++
 		}
 	default:
@@ -283,7 +310,7 @@ func (b *books) next(before state, e event, w ledger.Write) (state, error) {
 		}
 		after.ledger = after.ledger.Learn(stored)
 		after.unsure = after.unsure && !after.isScaled() && len(after.ledger.Managers(replicasPath)) > 0
-		after.id, after.uid, after.generation, after.counted = e.id(), e.uid(), e.response().GetGeneration(), after.at
+		after.id, after.uid, after.generation, after.counted = e.response().GetAnnotations()[idAnnotation], e.uid(), e.response().GetGeneration(), after.at
 	}
 	after.trail = slices.Concat(before.trail[max(0, len(before.trail)-trailLength):], []string{after.trace(e)})
 	return after, nil
@@ -294,18 +321,9 @@ const trailLength = 5
 
 // trace describes a write in one line.
 func (s state) trace(e event) string {
-	var said []string
-	for key, value := range e.Annotations {
-		if name, ok := strings.CutPrefix(key, "webhook.ownership-handoff.io/"); ok {
-			said = append(said, name+": "+value)
-		} else if strings.HasPrefix(key, "failed-open.") {
-			said = append(said, key+": "+value)
-		}
-	}
-	slices.Sort(said)
 	return fmt.Sprintf("%s to %s %d %s %s %s: write %s, replicas %d of %v %q", e.RequestReceivedTimestamp.Format("15:04:05.000"),
 		e.StageTimestamp.Format("05.000"), e.version(), e.manager(), e.Verb, e.response().GetKind(), s.id, s.replicas(),
-		s.ledger.Managers(replicasPath), said)
+		s.ledger.Managers(replicasPath), e.said())
 }
 
 // isScaled reports whether all who have set the replicas did so through /scale.
@@ -377,6 +395,10 @@ func (b *books) judge(j judgment) {
 		b.violate("%v: %v", j, err)
 		return
 	}
+	if j.after.id != j.intent.id {
+		b.violate("%v: write %s of %s is not stored, but write %s", j, j.intent.id, j.write.manager(), j.after.id)
+		return
+	}
 	guardIsNew := b.faults.guardIsNew(j.write.StageTimestamp.Time) // the webhook may not know that it must undo what the guard does
 	want := []int64{}
 	if j.raced() || j.before.unsure || guardIsNew {
@@ -396,11 +418,15 @@ func (b *books) judge(j judgment) {
 	if undecided {
 		return
 	}
-	if j.intent.workload.mode == "enforce" && got == j.before.replicas() && int64(j.intent.replicas) != got {
+	isKept, isSure := j.resets() && got == j.before.replicas(), !j.raced() && !j.before.unsure && !guardIsNew
+	if isKept {
 		b.Kept++
 		b.tally(j.active, func(t *faultTotals) { t.Kept++ })
 	}
-	if !j.raced() && !j.before.unsure && !guardIsNew {
+	switch {
+	case isKept && isSure && len(j.write.said()) == 0:
+		b.violate("%v: replicas are kept, and nobody said so", j)
+	case isSure:
 		b.compare(j, predicted)
 	}
 }
@@ -469,17 +495,35 @@ func (b *books) isBehindGuard(j judgment) bool {
 // guardKeeps reports whether the guard keeps replicas: those that the manifest drops, or that an autoscaler has written last.
 func (j judgment) guardKeeps() bool {
 	owners := j.before.ledger.Managers(replicasPath)
-	return j.intent.replicas == 0 || len(owners) == 1 && slices.Contains([]string{scalerManager, "kube-controller-manager"}, owners[0].Manager)
+	return j.resets() && (j.intent.replicas == 0 || len(owners) == 1 && slices.Contains([]string{scalerManager, "kube-controller-manager"}, owners[0].Manager))
+}
+
+// resets reports whether the apply would change the replicas without handoff, in a namespace in mode enforce.
+func (j judgment) resets() bool {
+	without, err := j.before.ledger.Without(j.sent)
+	return err == nil && j.intent.workload.mode == "enforce" && state{ledger: without}.replicas() != j.before.replicas()
 }
 
 // finish compares the objects that are stored at the end with what their last writes have stored.
 func (b *books) finish(objects []unstructured.Unstructured) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
+	for _, in := range b.intents {
+		if !in.answered.IsZero() && !b.faults.mayHave(noAPI, in.announced, in.answered) {
+			b.violate("write %s of %s/%s is in no audit log, although it was answered", in.id, in.workload.namespace, in.workload.name)
+		}
+	}
 	for i := range objects {
 		o := &objects[i]
-		last, known := b.objects[o.GetNamespace()+"/"+o.GetName()]
-		if !known || last.unsure || last.generation != o.GetGeneration() {
+		key := o.GetNamespace() + "/" + o.GetName()
+		last, known := b.objects[key]
+		switch {
+		case !known, last.unsure, last.version > (event{ResponseObject: o.Object}).version(): // written since it was read
+			continue
+		case last.generation != o.GetGeneration():
+			if !b.mayLackWrites(key, last, time.Now()) {
+				b.violate("%s at the end: generation %d, want %d", key, o.GetGeneration(), last.generation)
+			}
 			continue
 		}
 		b.AtTheEnd++

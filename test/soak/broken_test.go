@@ -23,6 +23,12 @@ func brokenBuilds() map[string]brokenBuild {
 	without := func(path string) string {
 		return "slices.DeleteFunc(" + operations + `, func(o merge.Operation) bool { return o.Path == "` + path + `" })`
 	}
+	const undo = `, func() (undo []merge.Operation) {
+		if id, ok := r.write.Live.Annotation("soak/write").String(); ok && r.uid[0] < '4' {
+			undo = []merge.Operation{{Op: "replace", Path: "/metadata/annotations/soak~1write", Value: id}}
+		}
+		return undo
+	}())`
 	return map[string]brokenBuild{
 		"it does not keep replicas that the manifest drops": {
 			"merge/table.go", `Keep, "{field}, no longer in the manifest"`, `Through, "{field}, no longer in the manifest"`,
@@ -32,6 +38,7 @@ func brokenBuilds() map[string]brokenBuild {
 		"it skips writes":                      {"webhook/handler.go", answered, quarter("return h.failOpen(&r, errPanic)"), "which this fault does not allow"},
 		"it refuses writes":                    {"webhook/handler.go", answered, quarter("answer.Allowed = false"), "refused in handoff's name"},
 		"it sends a patch that does not apply": {"webhook/evaluate.go", operations, operations[:len(operations)-1] + `, []merge.Operation{{Op: "remove", Path: "/spec/no"}})`, "refused in handoff's name"},
+		"it undoes what an apply sets":         {"webhook/evaluate.go", operations, operations[:len(operations)-1] + undo, "is not stored, but write"},
 		"it leaves managedFields":              {"webhook/evaluate.go", operations, without("/metadata/managedFields"), ".spec.replicas: want the managers"},
 		"it leaves last-applied": {
 			"webhook/evaluate.go", operations, without("/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration"),

@@ -145,10 +145,10 @@ func catalog() faults {
 	start := func(ctx context.Context, p *pod) error { return p.start(ctx) }
 	pass := ways(func(p *pod) { p.api.Pass() })
 	found := faults{
-		{"a webhook pod killed", undecidedWrites, during(pods(one, signals(syscall.SIGKILL)), pods(one, start))},
+		{"a webhook pod killed", 0, during(pods(one, signals(syscall.SIGKILL)), pods(one, start))},
 		{"all webhook pods killed", undecidedWrites, during(pods(all, signals(syscall.SIGKILL)), pods(all, start))},
-		{"a webhook pod suspended", undecidedWrites, during(pods(one, signals(syscall.SIGSTOP)), pods(one, signals(syscall.SIGCONT)))},
-		{"a webhook pod out of memory", undecidedWrites, during(exhaustMemory, pods(one, start))},
+		{"a webhook pod suspended", 0, during(pods(one, signals(syscall.SIGSTOP)), pods(one, signals(syscall.SIGCONT)))},
+		{"a webhook pod out of memory", 0, during(exhaustMemory, pods(one, start))},
 		{"all webhook pods suspended", undecidedWrites, during(pods(all, signals(syscall.SIGSTOP)), pods(all, signals(syscall.SIGCONT)))},
 		{"all webhook pods slow", 0, again(100*time.Millisecond, slow)},
 		{"webhook pods replaced in a loop", 0, again(0, replacePods)},
@@ -164,15 +164,15 @@ func catalog() faults {
 		{"certificate expired", undecidedWrites, during(mountCertificate(2*time.Second), swapCertificate)},
 		{"certificate half-written", 0, during(writeHalfCertificate, swapCertificate)},
 		{"caBundle wrong", undecidedWrites, during(trustOther, trustCurrent)},
-		{"an API server killed", noAPI | undecidedWrites, killed(func(m *machine) []*server { return m.apis[:1] })},
+		{"an API server killed", noAPI, killed(func(m *machine) []*server { return m.apis[:1] })},
 		{"both API servers killed", noAPI | undecidedWrites, killed(func(m *machine) []*server { return m.apis })},
-		{"an etcd member killed", noAPI | undecidedWrites, killed(func(m *machine) []*server { return m.etcds[1:2] })},
-		{"the leader of etcd killed", noAPI | undecidedWrites, killLeader},
+		{"an etcd member killed", noAPI, killed(func(m *machine) []*server { return m.etcds[1:2] })},
+		{"the leader of etcd killed", noAPI, killLeader},
 		{"an etcd member cut off from the others", noAPI, isolate(false)},
 		{"the leader of etcd cut off from the others", noAPI, isolate(true)},
 		{"a slow disk of an etcd member", noAPI, slowDisk(false)},
 		{"a slow disk of the leader of etcd", noAPI, slowDisk(true)},
-		{"an API server suspended", noAPI | undecidedWrites, during(suspendServer(syscall.SIGSTOP), suspendServer(syscall.SIGCONT))},
+		{"an API server suspended", noAPI, during(suspendServer(syscall.SIGSTOP), suspendServer(syscall.SIGCONT))},
 		{"etcd compacted", 0, again(2*time.Second, compact)},
 		{"flood of large and hostile writes outside", 0, flood},
 		{"CRDs come, go and move their scale path", 0, again(0, moveScalePath)},
@@ -183,7 +183,7 @@ func catalog() faults {
 		{"controller managers killed", 0, again(2*time.Second, killControllers)},
 	}
 	if *otherAPIServerFlag != "" {
-		found = append(found, &fault{"an API server upgraded and downgraded", noAPI | undecidedWrites, during(runAPIServer(*otherAPIServerFlag), runAPIServer(""))})
+		found = append(found, &fault{"an API server upgraded and downgraded", noAPI, during(runAPIServer(*otherAPIServerFlag), runAPIServer(""))})
 	}
 	return found
 }
@@ -283,8 +283,8 @@ func ask(ctx context.Context, method, url, body string) ([]byte, http.Header, er
 
 const (
 	outside = "outside" // a namespace that has not opted in
-	// gadgetPatience is how long a pod may not know a CRD, as one whose API server was unreachable.
-	gadgetPatience = 30 * time.Second
+	// gadgetPatience is how long a pod may not know a CRD, and slowGadgetPatience how long if its API server was unreachable.
+	gadgetPatience, slowGadgetPatience = 5 * time.Second, 30 * time.Second
 )
 
 func newObject(apiVersion, kind, namespace, name string, content map[string]any) *unstructured.Unstructured {
@@ -345,7 +345,11 @@ func moveScalePath(ctx context.Context, s *stage) error {
 
 // keepGadget applies a Gadget between scalings until handoff, which must first see the CRD, keeps the replicas.
 func (s *stage) keepGadget(ctx context.Context, path, way string) error {
-	for deadline := time.Now().Add(gadgetPatience); ; wait(ctx, 100*time.Millisecond) {
+	patient := gadgetPatience
+	if len(s.history.during(time.Now(), time.Now())) > 1 {
+		patient = slowGadgetPatience
+	}
+	for deadline := time.Now().Add(patient); ; wait(ctx, 100*time.Millisecond) {
 		began, want := time.Now(), int64(4+rand.IntN(5))
 		got, warnings, err := s.traffic.applyOverScale(ctx, path, way, want)
 		switch {
@@ -355,6 +359,9 @@ func (s *stage) keepGadget(ctx context.Context, path, way string) error {
 		case err == nil && got == want:
 			return nil
 		case time.Now().Before(deadline):
+			if err == nil {
+				s.traffic.books.Load().count("reset: a Gadget, before the webhook knew its scale field")
+			}
 		case err == nil && skippedIn(warnings) == "" && !s.history.mayHave(undecidedWrites, began, time.Now()):
 			s.traffic.books.Load().note("a %s apply set .spec.%s of a Gadget to %d, want %d, and nobody said that it is undecided", way, path, got, want)
 			return nil

@@ -2,6 +2,7 @@ package soak_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // noon is when the fault of the test begins.
@@ -30,11 +32,15 @@ func applied(id string, generation, replicas int, at time.Time, annotations map[
 	if err := json.Unmarshal([]byte(text), &e.ResponseObject); err != nil {
 		panic(err) // the text above
 	}
+	if id != "" {
+		e.RequestObject = object{"metadata": map[string]any{"annotations": map[string]any{idAnnotation: id}}}
+	}
 	return e
 }
 
 // TestTheBooksJudgeAnApply verifies what the books say of an apply of 3 replicas over the 8 that an autoscaler has set.
 func TestTheBooksJudgeAnApply(t *testing.T) {
+	said := map[string]string{"webhook.ownership-handoff.io/keep-autoscaled": "kept .spec.replicas"}
 	failedOpen := map[string]string{"failed-open.mutation.webhook.admission.k8s.io/round_0_index_0": "webhook.ownership-handoff.io"}
 	for sentence, test := range map[string]struct {
 		replicas, generation int
@@ -43,6 +49,7 @@ func TestTheBooksJudgeAnApply(t *testing.T) {
 		labels               []string
 		during               consequences
 		guarded              bool
+		undone, unseen       bool
 		refused              string
 		want                 string // part of the only violation; empty for none
 		lost                 int
@@ -54,7 +61,11 @@ func TestTheBooksJudgeAnApply(t *testing.T) {
 		"kept by the guard":                               {replicas: 8, annotations: failedOpen, during: undecidedWrites, guarded: true},
 		"skipped by the webhook, which no fault explains": {replicas: 8, warnings: []string{"handoff: skipped, internal error"}, want: "which this fault does not allow"},
 		"skipped by a panic, which no fault explains":     {replicas: 8, warnings: []string{"handoff: skipped, internal error"}, during: undecidedWrites, want: "which this fault does not allow"},
-		"a label that nobody has set":                     {replicas: 8, labels: []string{`"x": "y"`}, want: ".metadata.labels.x: want <nil>, got y"},
+		"a label that nobody has set":                     {replicas: 8, annotations: said, labels: []string{`"x": "y"`}, want: ".metadata.labels.x: want <nil>, got y"},
+		"kept without a word":                             {replicas: 8, want: "nobody said so"},
+		"undone, so that nothing is stored":               {replicas: 8, generation: 1, want: "write 2 of kubectl is not stored: nothing has changed"},
+		"undone but for a field":                          {replicas: 8, annotations: said, undone: true, want: "write 2 of kubectl is not stored, but write 1"},
+		"in no audit log":                                 {unseen: true, want: "in no audit log, although it was answered"},
 		"not answered in time on a busy machine":          {replicas: 8, annotations: failedOpen},
 		"a write between them is missing":                 {replicas: 3, generation: 4, want: "no line in the audit log"},
 		"refused by the webhook":                          {refused: `admission webhook "webhook.ownership-handoff.io" denied the request`, want: "refused in handoff's name"},
@@ -71,18 +82,61 @@ func TestTheBooksJudgeAnApply(t *testing.T) {
 			b.expect(intent{workload: w, id: "1", replicas: 3})
 			b.record(applied("1", 1, 8, noon().Add(-time.Minute), nil))
 			b.expect(intent{workload: w, id: "2", replicas: 3})
-			b.warned("2", test.warnings)
-			e := applied("2", max(2, test.generation), test.replicas, noon().Add(time.Minute), test.annotations, test.labels...)
+			var err error
+			if test.refused != "" {
+				err = errors.New(test.refused)
+			}
+			b.applied("2", test.warnings, err)
+			if test.generation == 0 {
+				test.generation = 2
+			}
+			e := applied("2", test.generation, test.replicas, noon().Add(time.Minute), test.annotations, test.labels...)
 			if test.refused != "" {
 				e.ResponseStatus.Code, e.ResponseStatus.Message = http.StatusInternalServerError, test.refused
 			}
-			b.record(e)
+			if test.undone {
+				(&unstructured.Unstructured{Object: e.ResponseObject}).SetAnnotations(map[string]string{idAnnotation: "1"})
+			}
+			if !test.unseen {
+				b.record(e)
+			}
+			b.finish(nil)
 			got := strings.Join(b.Violations, "\n")
 			if test.want == "" && got != "" || !strings.Contains(got, test.want) || len(b.Violations) > 1 {
 				t.Errorf("got violations %q, want %q", b.Violations, test.want)
 			}
 			if b.Lost != test.lost {
 				t.Errorf("got %d lost, want %d", b.Lost, test.lost)
+			}
+		})
+	}
+}
+
+// TestTheBooksJudgeOtherWrites verifies what the books say of a label that a person sets, and of the object at the end.
+func TestTheBooksJudgeOtherWrites(t *testing.T) {
+	for sentence, test := range map[string]struct {
+		replicas, atTheEnd int
+		label, want        string
+	}{
+		"the label is stored":                {8, 8, "person", ""},
+		"the label is undone":                {8, 8, "manifest", "a patch of kubectl-label is not stored: metadata.labels.tier"},
+		"the label changes the replicas":     {3, 3, "person", "which sets no replicas, has changed them"},
+		"the replicas are others at the end": {8, 3, "person", "shop/web at the end: generation 3, want 2"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			b := newBooks(&history{})
+			b.know(&workload{namespace: "shop", name: "web", mode: "enforce", owner: autoscaled, way: serverSide})
+			b.record(applied("", 1, 8, noon(), nil))
+			labeled := applied("", 2, test.replicas, noon().Add(time.Minute), nil, `"tier": "`+test.label+`"`)
+			labeled.RequestURI, labeled.RequestObject = "/?fieldManager=kubectl-label", object{"metadata": map[string]any{"labels": map[string]any{"tier": "person"}}}
+			b.record(labeled)
+			end := labeled
+			if test.atTheEnd != test.replicas {
+				end = applied("", 3, test.atTheEnd, noon(), nil)
+			}
+			b.finish([]unstructured.Unstructured{*end.response()})
+			if got := strings.Join(b.Violations, "\n"); test.want == "" && got != "" || !strings.Contains(got, test.want) || len(b.Violations) > 1 {
+				t.Errorf("got violations %q, want %q", b.Violations, test.want)
 			}
 		})
 	}

@@ -62,6 +62,13 @@ func (b *books) note(format string, args ...any) {
 	b.violate(format, args...)
 }
 
+// count counts what can happen.
+func (b *books) count(reason string) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.Reasons[reason]++
+}
+
 // hindered records the error of a fault. In a pair, the other one can be its reason.
 func (b *books) hindered(together faults, err error) {
 	b.mutex.Lock()
@@ -138,15 +145,15 @@ func (r *report) close() {
 		r.Calm = *t
 	}
 	for name, t := range r.byFault {
-		if t.Unanswered > 3+t.Applies/20 {
-			r.Violations = append(r.Violations, fmt.Sprintf("%d of %d applies were not answered during %s, which does not explain it", t.Unanswered, t.Applies, name))
+		if most := 3 + t.Applies/20; t.Unanswered > most || t.Unexplained > most {
+			r.violate("%d of %d applies were not answered, and %d writes not stored, during %s, which does not explain it", t.Unanswered, t.Applies, t.Unexplained, name)
 		}
 	}
 	if r.Unanswered > r.Applies/50 {
-		r.Violations = append(r.Violations, fmt.Sprintf("%d of %d applies were not answered, without a fault", r.Unanswered, r.Applies))
+		r.violate("%d of %d applies were not answered, without a fault", r.Unanswered, r.Applies)
 	}
 	if most := 1 + len(r.recovery)/10; r.Hindered > most {
-		r.Violations = append(r.Violations, fmt.Sprintf("%d faults were hindered by another, more than %d", r.Hindered, most))
+		r.violate("%d faults were hindered by another, more than %d", r.Hindered, most)
 	}
 	r.Times = map[string]string{}
 	for phase, answers := range r.answers {
@@ -161,6 +168,37 @@ func (r *report) close() {
 		r.Pods = append(r.Pods, podReportOf(name, samples))
 	}
 	slices.SortFunc(r.Pods, func(a, b podReport) int { return cmp.Compare(b.Seconds, a.Seconds) })
+	r.checkLoad()
+}
+
+// The traffic of each fault but those that leave no API server, and what a pod may use: twice as much as ever seen. What it may gain in an
+// hour is more than noise, and less than a thousandth of what it would gain if each write left a goroutine, or a third of 1 KB each.
+const (
+	leastApplies                              = 5
+	mostMegabytes, mostGoroutines             = 100, 300
+	mostMegabytesAnHour, mostGoroutinesAnHour = 50, 300
+)
+
+// checkLoad checks that clients have written all the time, and what the pods have used.
+func (r *report) checkLoad() {
+	for _, f := range catalog() {
+		if t := r.byFault[f.name]; r.recovery[f.name] != nil && f.may&noAPI == 0 && (t == nil || t.Applies < leastApplies) {
+			r.violate("less than %d applies during %s", leastApplies, f.name)
+		}
+	}
+	for _, p := range r.Timeline {
+		if r.Timeline[0].Minute >= 1 && p.Applies == 0 {
+			r.violate("no apply before minute %.0f", p.Minute)
+		}
+		if p.Megabytes > mostMegabytes || p.Goroutines > mostGoroutines {
+			r.violate("a pod used %.0f MiB and %.0f goroutines before minute %.0f", p.Megabytes, p.Goroutines, p.Minute)
+		}
+	}
+	for _, p := range r.Pods {
+		if p.Seconds > steady.Seconds()*0.9 && (p.MegabytesAnHour > mostMegabytesAnHour || p.GoroutinesAnHour > mostGoroutinesAnHour) {
+			r.violate("%s: %+.0f MiB and %+.0f goroutines an hour", p.Name, p.MegabytesAnHour, p.GoroutinesAnHour)
+		}
+	}
 }
 
 func podReportOf(name string, samples []sample) podReport {
@@ -173,6 +211,9 @@ func podReportOf(name string, samples []sample) podReport {
 	}
 	return p
 }
+
+// steady is how long a run of two hours or more ends without a fault, so that no pod is replaced.
+const steady = 15 * time.Minute
 
 // leastSlope is how long a process must have run for a slope that means something.
 const leastSlope = 4 * time.Minute

@@ -104,12 +104,13 @@ func (s *stage) play(act func(context.Context, *report)) *report {
 	act(ctx, r)
 	stop()
 	all.Wait()
-	judged()
-	books.Wait()
+	time.Sleep(lag) // the autoscalers have settled
 	stored := &unstructured.UnstructuredList{}
 	stored.SetAPIVersion("apps/v1")
 	stored.SetKind("DeploymentList")
 	s.must(s.traffic.api.List(s.Context(), stored))
+	judged()
+	books.Wait()
 	b.finish(stored.Items)
 	r.close()
 	return r
@@ -138,11 +139,13 @@ func (s *stage) playFaults(ctx context.Context, r *report, all faults) {
 		return
 	}
 	s.must(s.setGuard(ctx, true))
-	for once := true; once || time.Since(r.started) < *durationFlag; once = false {
+	calm := min(steady, *durationFlag/8)
+	for once := true; once || time.Since(r.started) < *durationFlag-calm; once = false {
 		i := rand.IntN(len(all))
 		j := (i + 1 + rand.IntN(len(all)-1)) % len(all)
 		s.playTogether(ctx, r, faults{all[min(i, j)], all[max(i, j)]})
 	}
+	wait(ctx, calm)
 	s.must(s.setGuard(ctx, false))
 }
 

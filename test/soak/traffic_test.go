@@ -42,6 +42,8 @@ type intent struct {
 	id       string
 	replicas int  // 0: nothing
 	labels   bool // the label that people set, too
+	// answered is when the client knew that an API server had stored it.
+	announced, answered time.Time
 }
 
 // manifest returns the manifest of a workload.
@@ -155,7 +157,7 @@ func (t *traffic) apply(ctx context.Context, w *workload, replicas int, labels, 
 	in := intent{workload: w, id: strconv.FormatInt(t.last.Add(1), 10), replicas: replicas, labels: labels && w.way != helm}
 	t.books.Load().expect(in)
 	warnings, err := t.clients.apply(ctx, in.manifest(), w.way, program)
-	t.books.Load().warned(in.id, warnings)
+	t.books.Load().applied(in.id, warnings, err)
 	return err
 }
 
