@@ -150,7 +150,7 @@ func scaleChange(w ownership.Write) (c Change, ok bool) {
 }
 
 // startOf is row 12: if an apply creates a workload that an autoscaler already targets, as after a deletion, the workload starts with
-// the autoscaler's desired replicas instead of the manifest's. A manifest that sets 0 replicas is left alone.
+// the autoscaler's desired replicas instead of the manifest's. A manifest that sets 0 replicas, or not what contains them, is left alone.
 func startOf(w ownership.Write) (c Change, ok bool) {
 	incoming := w.Incoming.Value(w.Scale)
 	now, _ := Replicas(incoming)
@@ -159,7 +159,7 @@ func startOf(w ownership.Write) (c Change, ok bool) {
 		Path: w.Scale, Scale: true, Live: strconv.AppendInt(nil, w.Scaler.Desired, 10), Incoming: incoming,
 		Owner:    ownership.FieldOwner{Kind: ownership.Autoscaler, By: w.Scaler.Name},
 		Declared: ownership.Declared{Manifest: w.Declared(w.Scale).Manifest},
-	}}, w.Scaler.Desired > now && string(incoming) != "0"
+	}}, w.Scaler.Desired > now && string(incoming) != "0" && w.Incoming.At().Find(w.Scale[:max(0, len(w.Scale)-1)]).IsObject()
 }
 
 // Replicas parses a number of replicas, a nonnegative int32 (k8s.io/api/autoscaling/v1, ScaleSpec). The error is ErrNotAnInteger.

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
@@ -171,6 +172,18 @@ func TestFactsAboutReplicas(t *testing.T) {
 	}
 }
 
+// TestAStartMakesNoParent has creations of a custom resource whose replicas are in an optional part.
+func TestAStartMakesNoParent(t *testing.T) {
+	for spec, want := range map[string]int{`{"pool":{"zone":"a"}}`: 1, `{"pool":null}`: 0, `{"mode":"solo"}`: 0} {
+		w := ownership.Write{Kind: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Gadget"}, Name: "web", FieldManager: csa}
+		w.Incoming, _ = parsed(t, `{"metadata":{"managedFields":[`+csaEntry(late, `"f:mode":{}`)+`]},"spec":`+spec+`}`)
+		cluster := scaledBy{scaler: ownership.Scaler{Name: "HorizontalPodAutoscaler/web", Desired: 7}, path: fieldpath.MakePathOrDie("spec", "pool", "size")}
+		out, err := merge.Decider{Cluster: cluster, Managers: managers}.Decide(w)
+		must(t, err)
+		expect.Equal(t, "changes of "+spec, want, len(out.Changes))
+	}
+}
+
 // TestANodeGroupHasAScaler has writes that add or remove the annotations by which the cluster-autoscaler knows a node group.
 func TestANodeGroupHasAScaler(t *testing.T) {
 	const annotated = `"cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size":"1","cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size":"9"`
@@ -195,6 +208,14 @@ type scaledBy struct {
 	exampleCluster
 
 	scaler ownership.Scaler
+	path   fieldpath.Path // the default is .spec.replicas
+}
+
+func (s scaledBy) ScalePath(group, version, kind string) fieldpath.Path {
+	if s.path == nil {
+		return s.exampleCluster.ScalePath(group, version, kind)
+	}
+	return s.path
 }
 
 func (s scaledBy) Scaler(_, _, _, _ string) ownership.Scaler { return s.scaler }

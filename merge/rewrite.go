@@ -81,7 +81,7 @@ func (k *keeper) plan() {
 			k.pieces = append(k.pieces, p)
 		}
 		p.fields = append(p.fields, f)
-		p.whole = p.whole || f.top.Wanted || f.change.Field.Scale && f.change.Decision.Verdict != Start
+		p.whole = p.whole || f.top.Wanted || f.change.Field.Scale
 	}
 	for _, p := range k.pieces {
 		p.value = k.valueOf(p)

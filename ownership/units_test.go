@@ -22,6 +22,7 @@ func TestUnitOfAKind(t *testing.T) {
 		"a label of any kind":             {"example.com", "Shop", ".metadata.labels.a", ".metadata.labels.a"},
 		"handoff's own label":             {"apps", "Deployment", `.metadata.labels["ownership-handoff.io/mode"]`, ""},
 		"what the API server restores":    {"apps", "DaemonSet", `.metadata.annotations["deprecated.daemonset.template.generation"]`, ""},
+		"a size of a node group":          {"cluster.x-k8s.io", "MachineSet", `.metadata.annotations["cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"]`, ""},
 		"a part of resources":             {"apps", "Deployment", `.spec.template.spec.containers[name="a"].resources.limits.cpu`, `.spec.template.spec.containers[name="a"].resources`},
 		"resources of a CronJob":          {"batch", "CronJob", `.spec.jobTemplate.spec.template.spec.containers[name="a"].resources`, `.spec.jobTemplate.spec.template.spec.containers[name="a"].resources`},
 		"another field of the same spec":  {"apps", "Deployment", ".spec.minReadySeconds", ""},

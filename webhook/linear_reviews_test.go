@@ -41,10 +41,11 @@ type grown struct {
 	annotations   map[string]string
 	metadata      string // of live, with a comma before it
 	serverSide    bool   // without last-applied
+	manager       string // of the write, where it is not kubectl apply
 }
 
 func (g grown) body() string {
-	manager := csa
+	manager := cmp.Or(g.manager, csa)
 	if g.serverSide {
 		manager = "flux"
 	}
@@ -128,6 +129,13 @@ func deepDimensions() map[string]dimension {
 	return map[string]dimension{
 		"depth of the base":     {from: 600, to: 9600, body: func(n int) string { return grown{base: deep(n, "1")}.body() }},
 		"depth of the manifest": {from: 600, to: 9600, body: func(n int) string { return grown{manifest: deep(n, "1")}.body() }},
+		"depth and size of last-applied, at a write of a manager that no list names": {from: 600, to: 9600, body: func(n int) string {
+			manifest, fields := `"x":`+nested(n, "a", "", strconv.Quote(strings.Repeat("z", 20*n))), `{"f:data":{"f:k":{}}}`
+			return grown{
+				was: `"data":{"k":"1"}`, is: `"data":{"k":"2"}`, base: manifest, manifest: manifest, manager: "unlisted",
+				before: []string{entry("unlisted", "Update", early, fields, "")}, after: []string{entry("unlisted", "Update", late, fields, "")},
+			}.body()
+		}},
 		"depth of base and manifest, which differ at the bottom": {from: 600, to: 9600, body: func(n int) string {
 			return grown{base: deep(n, `{"x":1}`), manifest: deep(n, `{}`)}.body()
 		}},

@@ -1,7 +1,6 @@
 package apitypes
 
 import (
-	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -79,11 +78,10 @@ func elementNamed(list *jsontree.Node, name string) *jsontree.Node {
 }
 
 // otherResources returns the reason if a container's resources name a resource claim that the pod spec does not have, or if the
-// manifest changes the resources of the whole pod, which limit those of its containers.
+// manifest sets the resources of the whole pod, which limit those of all its containers together (validatePodResourceConsistency there).
 func (f KeptField) otherResources() string {
 	spec := f.podSpecIn(f.Incoming)
-	whole := spec.Member("resources")
-	if whole != nil && !bytes.Equal(whole.Text(), f.podSpecIn(f.Live).Member("resources").Text()) {
+	if spec.Member("resources") != nil {
 		return "the manifest sets resources of the pod"
 	}
 	for claim := range f.Live.Find(f.Path).Member("claims").Parts() {

@@ -9,7 +9,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
-// ManagedValues returns how many values outside of lists a field set contains that a manifest declares and that the object has.
+// ManagedValues returns how many values, outside of lists and within jsontree.MaxDepth, a set contains that a manifest and the object have.
 func ManagedValues(set, manifest, object *jsontree.Node) (managed int) {
 	return managedValues(nil, set, manifest, object)
 }
@@ -18,7 +18,7 @@ func managedValues(path fieldpath.Path, set, manifest, live *jsontree.Node) (man
 	depth := len(path)
 	for part := range set.Parts() {
 		name, isField := strings.CutPrefix(part.Name(), "f:")
-		if declared := manifest.Member(name); isField && declared != nil {
+		if declared := manifest.Member(name); isField && declared != nil && depth < jsontree.MaxDepth {
 			is := live.Member(name)
 			path = append(path[:depth], fieldpath.FieldNameElement(name))
 			managed += managedValues(path, part, declared, is)
@@ -30,14 +30,14 @@ func managedValues(path fieldpath.Path, set, manifest, live *jsontree.Node) (man
 	return managed
 }
 
-// Values returns how many values outside of lists a manifest declares, without those that identify the object.
+// Values returns how many such values a manifest declares, without those that identify the object.
 func Values(manifest *jsontree.Node) int { return valuesIn(nil, manifest) }
 
 func valuesIn(path fieldpath.Path, manifest *jsontree.Node) (values int) {
-	if !manifest.IsObject() {
+	depth := len(path)
+	if !manifest.IsObject() || depth == jsontree.MaxDepth {
 		return 0
 	}
-	depth := len(path)
 	for part := range manifest.Parts() {
 		path = append(path[:depth], fieldpath.FieldNameElement(part.Name()))
 		values += valuesIn(path, part)

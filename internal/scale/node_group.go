@@ -12,8 +12,9 @@ import (
 // The annotations of the cluster-autoscaler's provider for Cluster API
 // (https://cluster-api.sigs.k8s.io/tasks/automated-machine-management/autoscaling).
 const (
-	nodeGroupMinSize = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
-	nodeGroupMaxSize = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
+	NodeGroupPrefix  = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-"
+	nodeGroupMinSize = NodeGroupPrefix + "min-size"
+	nodeGroupMaxSize = NodeGroupPrefix + "max-size"
 	nodeGroupScaler  = "cluster-autoscaler"
 )
 
