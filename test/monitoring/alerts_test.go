@@ -18,8 +18,6 @@ import (
 	"github.com/prometheus/prometheus/promql/promqltest"
 	"github.com/prometheus/prometheus/rules"
 	"sigs.k8s.io/yaml"
-
-	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // healthy is what Prometheus sees of an installation without problems: a series and its values, one a minute.
@@ -72,7 +70,9 @@ func TestAlertsFireForTheirProblemOnly(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			series := healthy()
 			maps.Copy(series, c.series)
-			expect.Equal(t, "alerts", c.want, firing(t, series, c.after))
+			if diff := cmp.Diff(c.want, firing(t, series, c.after)); diff != "" {
+				t.Errorf("alerts (-want +got):\n%s", diff)
+			}
 		})
 	}
 }
@@ -108,7 +108,9 @@ func alerts(t *testing.T) []rulefmt.Rule {
 		t.Fatal(err)
 	}
 	groups, err := yaml.Marshal(object.Spec)
-	expect.NoError(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return parse(t, groups)
 }
 
@@ -142,7 +144,9 @@ func firing(t *testing.T, series map[string]string, after time.Duration) (names 
 	query := rules.EngineQueryFunc(promqltest.NewTestEngine(t, false, 0, 100000), storage)
 	for _, r := range alerts(t) {
 		expression, err := parser.ParseExpr(r.Expr)
-		expect.NoError(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		alert := rules.NewAlertingRule(r.Alert, expression, time.Duration(r.For), 0, labels.FromMap(r.Labels),
 			labels.FromMap(r.Annotations), labels.EmptyLabels(), "", true, promslog.NewNopLogger())
 		for at := time.Duration(0); at <= after; at += time.Minute {

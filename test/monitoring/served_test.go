@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/prometheus/promql/parser"
-
-	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // served returns the labels of each metric that alerts and panels can use. Those in testdata/served.txt are metrics of the webhook
@@ -60,7 +59,9 @@ func TestAlertsAndPanelsUseMetricsThatAreServed(t *testing.T) {
 			delete(unused, used.metric)
 		}
 	}
-	expect.Equal(t, "metrics that nothing uses", map[string][]string{}, unused)
+	if diff := cmp.Diff(map[string][]string{}, unused); diff != "" {
+		t.Errorf("metrics that nothing uses (-want +got):\n%s", diff)
+	}
 }
 
 // use is a metric in an expression, with the labels that the expression selects or aggregates by.
