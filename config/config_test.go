@@ -179,9 +179,7 @@ func TestManagersAndRulesReturnTheParsedLists(t *testing.T) {
 			t.Errorf("%s: want %t, got %t, %v", sentence, of.want, got, err)
 		}
 		isWriter := !managers.IsApplier(ownership.Entry{Manager: "d", Operation: managedfields.OperationApply})
-		if isWriter != (of.kind == "ReplicationController") {
-			t.Errorf("%s: the rule's writer is a controller: %t", sentence, isWriter)
-		}
+		expect.Equal(t, sentence+": the rule's writer is a controller", of.kind == "ReplicationController", isWriter)
 	}
 }
 

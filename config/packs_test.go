@@ -44,9 +44,7 @@ func TestEveryPackIsValid(t *testing.T) {
 				t.Errorf("rule %s: want kinds without wildcards and an entry, got %v, %v", rule.Name, rule.Kinds, entry)
 			}
 		}
-		if len(p.Entries) != len(p.Rules) {
-			t.Errorf("%s: %d rules, %d entries", name, len(p.Rules), len(p.Entries))
-		}
+		expect.Equal(t, name+": entries", len(p.Rules), len(p.Entries))
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/merge"
@@ -70,19 +70,14 @@ func TestFieldsInsideAnAtomicField(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			applied := applyAtomic(t, c.field, c.live, c.incoming)
-			if diff := jsontest.Diff(t, `{"http":`+c.want+`}`, string(applied.object.At("spec").Text())); diff != "" {
-				t.Errorf("spec (-want +got):\n%s", diff)
-			}
-			if diff := gocmp.Diff(c.managers, managersOf(applied.entries)); diff != "" {
-				t.Errorf("managers (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "spec", jsontest.Decode(t, []byte(`{"http":`+c.want+`}`)), jsontest.Decode(t, applied.object.At("spec").Text()))
+			expect.Equal(t, "managers", c.managers, managersOf(applied.entries))
 			want := applied.manifest
 			if c.whole {
 				want = `{}`
 			}
-			if is, _ := applied.object.Annotation(ownership.LastAppliedAnnotation).String(); is != want {
-				t.Errorf("last-applied: want %s, got %s", want, is)
-			}
+			is, _ := applied.object.Annotation(ownership.LastAppliedAnnotation).String()
+			expect.Equal(t, "last-applied", want, is)
 		})
 	}
 }
@@ -106,9 +101,7 @@ func TestFieldsThatCannotBeMatchedAreReported(t *testing.T) {
 				got = append(got, change.Field.Path.String()+": "+change.Reason)
 			}
 		}
-		if diff := gocmp.Diff(c.want, strings.Join(got, "; ")); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", sentence, diff)
-		}
+		expect.Equal(t, sentence, c.want, strings.Join(got, "; "))
 	}
 }
 
@@ -125,7 +118,7 @@ type ruledApply struct {
 func applyRuled(t *testing.T, field, written, was, is string) ruledApply {
 	t.Helper()
 	fields, err := ownership.ParseControllerFields(".spec" + field)
-	must(t, err)
+	expect.NoError(t, err)
 	annotated := `{"f:metadata":{"f:annotations":{"f:` + ownership.LastAppliedAnnotation + `":{}}}`
 	manifest := `{"spec":` + is + `}`
 	base := stored{lastApplied: `{"spec":{"old":1}}`, spec: was, entries: []string{entryWith("ci", annotated+"}"), entryWith("rollouts", written)}}
@@ -144,7 +137,7 @@ func applyRuled(t *testing.T, field, written, was, is string) ruledApply {
 	}
 	kind := schema.GroupVersionKind{Version: "v1", Kind: "Routes"}
 	out, err := d.Decide(ownership.Write{Kind: kind, FieldManager: "ci", Live: live, Incoming: sent, Meter: meter})
-	must(t, err)
+	expect.NoError(t, err)
 	object, entries := parsed(t, patched(t, incoming.text(), operationsOf(t, out.Operations)))
 	return ruledApply{out, object, entries, manifest}
 }
@@ -169,9 +162,7 @@ func TestAnElementThatIsThereTwiceIsTheManifests(t *testing.T) {
 	} {
 		const written = `{"f:spec":{"f:env":{"k:{\"name\":\"X\"}":{"f:value":{}}}}}`
 		applied := applyRuled(t, `.env[name="X"].value`, written, `{"env":[{"name":"X","value":"live"}]}`, `{"env":`+c.sent+`}`)
-		if diff := jsontest.Diff(t, `{"env":`+c.want+`}`, string(applied.object.At("spec").Text())); diff != "" {
-			t.Errorf("%s: spec (-want +got):\n%s", sentence, diff)
-		}
+		expect.Equal(t, sentence+": spec", jsontest.Decode(t, []byte(`{"env":`+c.want+`}`)), jsontest.Decode(t, applied.object.At("spec").Text()))
 		reason := ""
 		for _, change := range applied.Changes {
 			reason = cmp.Or(reason, change.Reason)

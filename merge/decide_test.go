@@ -58,7 +58,7 @@ func TestAWriteThatOnlyTakesOverEntriesIsNotModified(t *testing.T) {
 			live := stored{lastApplied: manifestNone, spec: is, entries: append(c.live, hpaEntry())}
 			incoming := stored{lastApplied: manifest7, spec: is, entries: append(c.incoming, hpaEntry())}
 			outcome, err := decide(writeOf(t, c.by, live, incoming), ownership.Rules{})
-			must(t, err)
+			expect.NoError(t, err)
 			if modified := len(outcome.Operations) > 0; modified != c.modified {
 				t.Errorf("want modified %t, got %s", c.modified, operationsOf(t, outcome.Operations))
 			}
@@ -161,7 +161,7 @@ func TestFactsAboutReplicas(t *testing.T) {
 			}
 			w.Incoming = with(c.applied, c.is, entry(c.by, "Update", late, count))
 			out, err := merge.Decider{Cluster: scaledBy{scaler: c.scaler}, Managers: managers}.Decide(w)
-			must(t, err)
+			expect.NoError(t, err)
 			got := none
 			if len(out.Changes) > 0 {
 				is := out.Changes[0]

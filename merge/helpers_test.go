@@ -9,6 +9,7 @@ import (
 	jsonpatchv4 "gopkg.in/evanphx/json-patch.v4"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -90,14 +91,6 @@ func rewriteKeeping(w ownership.Write, path fieldpath.Path) (merge.Outcome, erro
 	return merge.Rewrite(w, []*merge.Change{{Field: field, Decision: merge.Decision{Verdict: merge.Keep}}})
 }
 
-// must ends the test if an error is not nil.
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 func parsed(t *testing.T, text string) (ownership.Object, []ownership.Entry) {
 	t.Helper()
 	o, err := ownership.ParseObject([]byte(text))
@@ -115,7 +108,7 @@ func parsed(t *testing.T, text string) (ownership.Object, []ownership.Entry) {
 func operationsOf(t *testing.T, operations []merge.Operation) []string {
 	t.Helper()
 	patch, err := merge.EncodePatch(operations)
-	must(t, err)
+	expect.NoError(t, err)
 	var raw []json.RawMessage
 	if err := json.Unmarshal(patch, &raw); err != nil {
 		t.Fatalf("%v: %s", err, patch)
@@ -134,7 +127,7 @@ func operationsOf(t *testing.T, operations []merge.Operation) []string {
 func patched(t *testing.T, text string, operations []string) string {
 	t.Helper()
 	patch, err := jsonpatchv4.DecodePatch([]byte(list(operations...)))
-	must(t, err)
+	expect.NoError(t, err)
 	got, err := patch.Apply([]byte(text))
 	if err != nil {
 		t.Fatalf("the patch does not apply: %v", err)

@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -108,13 +109,11 @@ func TestKeep(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			rewritten, err := rewriteKeeping(writeOf(t, c.by, c.live, c.incoming), replicas)
-			must(t, err)
+			expect.NoError(t, err)
 			object := patched(t, c.incoming.text(), operationsOf(t, rewritten.Operations))
-			if diff := jsontest.Diff(t, c.want.text(), object); diff != "" {
-				t.Errorf("the object (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "the object", jsontest.Decode(t, []byte(c.want.text())), jsontest.Decode(t, []byte(object)))
 			rewritten, err = rewriteKeeping(writeOf(t, c.by, c.live, c.want), replicas)
-			must(t, err)
+			expect.NoError(t, err)
 			if len(rewritten.Operations) > 0 {
 				t.Errorf("once more, it changes the object again: %s", operationsOf(t, rewritten.Operations))
 			}
@@ -155,16 +154,14 @@ func TestEntriesInAnotherVersion(t *testing.T) {
 				return fieldpath.MakePathOrDie("spec", "size")
 			}
 			rewritten, err := rewriteKeeping(w, c.kept)
-			must(t, err)
+			expect.NoError(t, err)
 			_, entries := parsed(t, patched(t, stored{spec: `{"image":"a","replicas":3}`, entries: incoming}.text(), operationsOf(t, rewritten.Operations)))
 			i := slices.IndexFunc(entries, func(e ownership.Entry) bool { return e.Manager == "operator" })
 			if i < 0 {
 				t.Fatalf("the entry is gone: %s", operationsOf(t, rewritten.Operations))
 			}
 			_, want := parsed(t, stored{spec: "{}", entries: []string{c.want}}.text())
-			if diff := jsontest.Diff(t, string(want[0].Fields.Text()), string(entries[i].Fields.Text())); diff != "" {
-				t.Errorf("the entry (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "the entry", jsontest.Decode(t, want[0].Fields.Text()), jsontest.Decode(t, entries[i].Fields.Text()))
 		})
 	}
 }

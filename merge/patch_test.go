@@ -26,7 +26,7 @@ func TestEncodePatch(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got, err := merge.EncodePatch(c.operations)
-			must(t, err)
+			expect.NoError(t, err)
 			expect.Equal(t, "patch", c.want, string(got))
 		})
 	}

@@ -72,22 +72,18 @@ func TestRewriteRestoresMissingParents(t *testing.T) {
 			w := writeOf(t, csa, stored{spec: c.live}, incoming)
 			w.Scale = size
 			rewritten, err := rewriteKeeping(w, size)
-			must(t, err)
+			expect.NoError(t, err)
 			got := kept
 			if len(rewritten.Changes) == 1 && rewritten.Changes[0].Decision.Verdict == merge.ManifestWins {
 				got = manifestWins
 			}
-			if got != c.want {
-				t.Errorf("want %s, got %s", c.want, got)
-			}
+			expect.Equal(t, "which is stored", c.want, got)
 			want := c.incoming
 			if got == kept {
 				want = c.live
 			}
 			object := patched(t, incoming.text(), operationsOf(t, rewritten.Operations))
-			if diff := jsontest.Diff(t, stored{spec: want}.text(), object); diff != "" {
-				t.Errorf("the object (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "the object", jsontest.Decode(t, []byte(stored{spec: want}.text())), jsontest.Decode(t, []byte(object)))
 		})
 	}
 }
@@ -117,7 +113,7 @@ func TestRewriteCountsARecordAgainstTheSizeOfAnnotations(t *testing.T) {
 			}
 			w := ownership.Write{Live: of(`,"b":"` + strings.Repeat("k", 200) + `"`), Incoming: of("")}
 			out, err := merge.Rewrite(w, c.changes)
-			must(t, err)
+			expect.NoError(t, err)
 			var got []string
 			for _, o := range out.Operations {
 				got = append(got, o.Path)
@@ -136,7 +132,7 @@ func TestRewriteClearsFieldsAndTheirManagers(t *testing.T) {
 	rollingUpdate := fieldpath.MakePathOrDie("spec", "updateStrategy", "rollingUpdate")
 	cleared := []*merge.Change{{Field: ownership.ContestedField{Path: rollingUpdate}, Decision: merge.Decision{Verdict: merge.Clear}}}
 	rewritten, err := merge.Rewrite(writeOf(t, "a", was, was), cleared)
-	must(t, err)
+	expect.NoError(t, err)
 	want := []string{
 		`{"op":"remove","path":"/spec/updateStrategy/rollingUpdate"}`,
 		`{"op":"add","path":"/metadata/managedFields","value":` + list(entry("a", "Update", early, strategy+"type")) + `}`,

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/test/golden"
@@ -236,9 +237,7 @@ func TestTheDocumentationHasTheNamesOfTheRows(t *testing.T) {
 		}
 		slices.Sort(want[row[1]])
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("names by row (-docs/decisions.md +table):\n%s", diff)
-	}
+	expect.Equal(t, "names by row, of docs/decisions.md and of the table", want, got)
 }
 
 // everyField yields every combination of what the decision table looks at.

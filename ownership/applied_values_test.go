@@ -132,9 +132,8 @@ func TestAppliedValues(t *testing.T) {
 				break
 			}
 			expect.Equal(t, "contested", c.want, got)
-			if want, _, _ := strings.Cut(c.want, ", "); ownerIn(t, w.ObjectContext, w.Live, sizePath) != want {
-				t.Errorf("Fields: want %q, got %q", want, ownerIn(t, w.ObjectContext, w.Live, sizePath))
-			}
+			want, _, _ := strings.Cut(c.want, ", ")
+			expect.Equal(t, "Fields", want, ownerIn(t, w.ObjectContext, w.Live, sizePath))
 			w.Scale = fieldpath.MakePathOrDie("spec", "size")
 			scale, _ := w.ScaleField()
 			if got := controllerOf(scale); c.entries != nil && got != c.want { // without entries, it was written through /scale

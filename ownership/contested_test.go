@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -28,9 +28,7 @@ func TestAFieldGoesWithTheListElementThatItIsIn(t *testing.T) {
 	} {
 		is := object(t, liveWith(`,"spec":`+incoming, "", entry("flux", "Apply", late, ownsImage, "")))
 		contested := slices.Collect(search(t, read(t, managers, "flux", live, is)).Contested())
-		if got := len(contested) == 1; got != want {
-			t.Errorf("%s: contested: want %t, got %t", incoming, want, got)
-		}
+		expect.Equal(t, incoming+": contested", want, len(contested) == 1)
 	}
 }
 
@@ -60,9 +58,7 @@ func TestAUnitGoesWithItsParent(t *testing.T) {
 		for field := range search(t, w).Contested() {
 			got = append(got, field.Path.String())
 		}
-		if diff := cmp.Diff(c.want, got); diff != "" {
-			t.Errorf("%s: contested (-want +got):\n%s", sentence, diff)
-		}
+		expect.Equal(t, sentence+": contested", c.want, got)
 	}
 }
 
@@ -97,9 +93,7 @@ func TestAUnitIsThatOfWhoWroteAValueInIt(t *testing.T) {
 		for field := range s.Contested() {
 			got = field.Owner.By
 		}
-		if got != c.want {
-			t.Errorf("%s: want the manager %q, got %q", sentence, c.want, got)
-		}
+		expect.Equal(t, sentence+": manager", c.want, got)
 		isDecided := func(fieldpath.Path) bool { return c.want != "" }
 		for _, f := range s.Removed(isDecided) {
 			t.Errorf("%s: removed: %+v", sentence, f)

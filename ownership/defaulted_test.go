@@ -5,6 +5,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -55,9 +56,7 @@ func TestDefaulted(t *testing.T) {
 			w := read(t, managers, "", of(c.base, c.live), of(c.manifest, c.sender))
 			w.Sender = ownership.Sender{Writer: ownership.Applier, Entry: w.IncomingEntries[0]}
 			w.Manifests = w.ReadManifests()
-			if got := w.Defaulted(path); got != c.want {
-				t.Errorf("got %v, want %v", got, c.want)
-			}
+			expect.Equal(t, "defaulted", c.want, w.Defaulted(path))
 		})
 	}
 }

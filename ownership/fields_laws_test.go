@@ -12,6 +12,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -46,9 +47,7 @@ func checkLaws(t *testing.T, live ownership.Object, fields ownership.Fields) {
 			t.Errorf("%s: %s is listed, %s is there", f.Path, f.Value, live.Value(f.Path))
 		}
 	}
-	if all.Size() != len(fields) {
-		t.Errorf("%d fields, %d of them different", len(fields), all.Size())
-	}
+	expect.Equal(t, "different fields", len(fields), all.Size())
 	coversEntries(t, live, fields, all)
 }
 
@@ -56,15 +55,11 @@ func checkLaws(t *testing.T, live ownership.Object, fields ownership.Fields) {
 func coversEntries(t *testing.T, live ownership.Object, fields ownership.Fields, listed *fieldpath.Set) {
 	t.Helper()
 	entries, err := live.Entries()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	onlyAside := fieldpath.NewSet(fieldpath.MakePathOrDie("metadata"), fieldpath.MakePathOrDie("metadata", "annotations"))
 	for _, e := range entries {
 		set, err := e.Set()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for path := range set.All() {
 			if isAside(path) || isUnsetTime(live, path) || onlyAside.Has(path) || listed.Has(path) || !within(listed, path).Empty() {
 				continue
@@ -113,9 +108,7 @@ func FuzzFields(f *testing.F) {
 		if err == nil {
 			err = json.Unmarshal(text, &review)
 		}
-		if err != nil {
-			f.Fatal(err)
-		}
+		expect.NoError(f, err)
 		if live := review.Request.OldObject; len(live) < 5000 {
 			f.Add([]byte(live))
 		}

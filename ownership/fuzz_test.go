@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/optin"
@@ -56,9 +57,7 @@ func sameAsDecoded(t *testing.T, decoded any, o ownership.Object) {
 		found, _ := document.Get(decoded, fieldpath.MakePathOrDie(path...))
 		return found
 	}
-	if o.Present() != (decoded != nil) {
-		t.Errorf("want present %t, got %t", decoded != nil, o.Present())
-	}
+	expect.Equal(t, "present", decoded != nil, o.Present())
 	for _, c := range []struct {
 		in, name string
 		value    *jsontree.Node
@@ -99,7 +98,5 @@ func sameDeclaration(t *testing.T, manifest string) {
 	case has:
 		want = ownership.Sets
 	}
-	if declared := w.Declared(replicas).Manifest; want != declared {
-		t.Errorf("%s: want %d, got %d", manifest, want, declared)
-	}
+	expect.Equal(t, manifest, want, w.Declared(replicas).Manifest)
 }

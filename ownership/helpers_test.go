@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -41,9 +42,7 @@ func object(tb testing.TB, text string) ownership.Object {
 func read(t *testing.T, m ownership.Managers, fieldManager string, live, incoming ownership.Object) ownership.Write {
 	t.Helper()
 	w := ownership.Write{ObjectContext: ownership.ObjectContext{Managers: m}, FieldManager: fieldManager, Live: live, Incoming: incoming}
-	if err := w.Read(); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, w.Read())
 	return w
 }
 
@@ -51,9 +50,7 @@ func read(t *testing.T, m ownership.Managers, fieldManager string, live, incomin
 func search(t *testing.T, w ownership.Write) *ownership.Search {
 	t.Helper()
 	s, err := w.Search()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return s
 }
 

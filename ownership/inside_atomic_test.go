@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -22,9 +23,7 @@ func TestRulesInside(t *testing.T) {
 	} {
 		live := object(t, liveWith("", "", entry(c.manager, "Update", early, `{"f:spec":{"f:http":{}}}`, "")))
 		managed := read(t, managers, "", live, ownership.Object{}).LiveEntries
-		if got := managers.RulesInside(fieldpath.MakePathOrDie("spec", c.path), managed); len(got) != c.want {
-			t.Errorf("%s: want %d rules, got %d", sentence, c.want, len(got))
-		}
+		expect.Equal(t, sentence+": rules", c.want, len(managers.RulesInside(fieldpath.MakePathOrDie("spec", c.path), managed)))
 	}
 }
 

@@ -17,9 +17,7 @@ var managers = ownership.Managers{
 func TestInvalidManagerPatternsAreNames(t *testing.T) {
 	odd := ruled(ownership.Managers{Appliers: []string{"[", "a/*"}})
 	for manager, want := range map[string]bool{"[": true, "x": false, "a/b": true, "a/b/c": false} {
-		if got := odd.IsApplier(ownership.Entry{Manager: manager, Operation: "Update"}); got != want {
-			t.Errorf("%s: want %t, got %t", manager, want, got)
-		}
+		expect.Equal(t, manager, want, odd.IsApplier(ownership.Entry{Manager: manager, Operation: "Update"}))
 	}
 }
 

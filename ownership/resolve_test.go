@@ -86,9 +86,7 @@ func TestRulesMatchKindsAndNamespaces(t *testing.T) {
 		"one under a rule for all":                           {"", "", "", "", "ClusterRole", "", true},
 	} {
 		rule := ownership.Rule{Kinds: []schema.GroupKind{{Group: c.group, Kind: c.kind}}, Namespaces: strings.Fields(c.namespaces)}
-		if got := rule.Matches(schema.GroupKind{Group: c.ofGroup, Kind: c.ofKind}, c.namespace, ownership.Object{}); got != c.want {
-			t.Errorf("%s: want %t, got %t", sentence, c.want, got)
-		}
+		expect.Equal(t, sentence, c.want, rule.Matches(schema.GroupKind{Group: c.ofGroup, Kind: c.ofKind}, c.namespace, ownership.Object{}))
 	}
 }
 

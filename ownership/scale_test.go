@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -191,9 +191,7 @@ func TestScaleField(t *testing.T) {
 				Live: of(c.base, cmp.Or(c.live, "7"), live...), Incoming: of(c.manifest, c.incoming, is),
 				ObjectContext: ownership.ObjectContext{Managers: m, Scale: replicas, Scaler: ownership.Scaler{Name: c.autoscaler, OffAtZero: c.off}},
 			}
-			if err := w.Read(); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, w.Read())
 			w.Autoscaler = w.ScalerThatOwns(w.Manifests.BaseValue(replicas))
 			if isOther := c.manifest == setsOther; isOther != errors.Is(w.Manifests.Unread, ownership.ErrLastApplied) {
 				t.Errorf("another object's manifest: %t, got %v", isOther, w.Manifests.Unread)
@@ -202,9 +200,7 @@ func TestScaleField(t *testing.T) {
 			if !ok {
 				t.Fatal("live has the field")
 			}
-			if f.Owner.By != c.by {
-				t.Errorf("owner: want it to be %q, got %q", c.by, f.Owner.By)
-			}
+			expect.Equal(t, "owner", c.by, f.Owner.By)
 			want := ""
 			if f.Owner.Kind >= ownership.Controller {
 				want = f.Owner.Kind.String() + " " + f.Owner.By + " " + f.Owner.Rule
@@ -213,9 +209,7 @@ func TestScaleField(t *testing.T) {
 				t.Errorf("Fields: want %q, got %q", want, got)
 			}
 			got := facts{f.Owner.Kind, f.Declared.Manifest, f.Declared.Base, f.Removed}
-			if diff := gocmp.Diff(c.want, got); diff != "" {
-				t.Errorf("facts (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "facts", c.want, got)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/ownership"
 )
@@ -116,9 +117,7 @@ func TestSentByKnowsAppliersByWhatTheyWrite(t *testing.T) {
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if got := sentBy(t, c.manager, c.live, c.incoming); got != c.want {
-				t.Errorf("writer: want %d, got %d", c.want, got)
-			}
+			expect.Equal(t, "writer", c.want, sentBy(t, c.manager, c.live, c.incoming))
 		})
 	}
 }
@@ -167,9 +166,7 @@ func TestSentByKnowsManifestsOfServerSideApply(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			got := sentBy(t, c.manager, deploymentOf("", "", c.live...), deploymentOf("", "", c.incoming...))
-			if got != c.want {
-				t.Errorf("writer: want %d, got %d", c.want, got)
-			}
+			expect.Equal(t, "writer", c.want, got)
 		})
 	}
 }
@@ -188,9 +185,7 @@ func TestWhoCreatesAnObjectWithoutATemplateHasAppliedIt(t *testing.T) {
 		text := deploymentOf("", "", entry("kubectl-client-side-apply", "Update", early, ownsImage, ""), entry("x", "Apply", c.at, ownsReplicas, ""))
 		text = strings.Replace(text, `"spec":{}`, `"spec":`+c.spec, 1)
 		text = strings.Replace(text, `"name":"web"`, `"name":"web","creationTimestamp":"`+early+`"`, 1)
-		if got := sentBy(t, "x", text, text); got != c.want {
-			t.Errorf("%s: writer: want %d, got %d", sentence, c.want, got)
-		}
+		expect.Equal(t, sentence+": writer", c.want, sentBy(t, "x", text, text))
 	}
 }
 
@@ -216,8 +211,6 @@ func TestWhoManagesMostOfTheManifestHasAppliedIt(t *testing.T) {
 		}
 		text := deploymentOf(manifest, owner, entry("other", "Update", early, ownsLastApplied, ""), entry("ci", "Update", early, `{"f:spec":{`+c.fields+`}}`, c.subresource))
 		text = strings.Replace(text, `"spec":{}}`, `"spec":`+c.spec+`}`, 1)
-		if got := sentBy(t, "ci", text, text); got != c.want {
-			t.Errorf("%s: writer: want %d, got %d", sentence, c.want, got)
-		}
+		expect.Equal(t, sentence+": writer", c.want, sentBy(t, "ci", text, text))
 	}
 }

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/webhook"
@@ -162,23 +160,15 @@ func TestInvalidReviewsFailOpen(t *testing.T) {
 			}
 			want := []string{"handoff: skipped, " + c.warning + ": the write was not modified"}
 			expect.Equal(t, "warnings", want, response.Warnings)
-			if diff := cmp.Diff(c.uid, string(response.UID)); diff != "" {
-				t.Errorf("uid (-want +got):\n%s", diff)
-			}
-			if n := s.counted(t, "handoff_failed_open_total", map[string]string{"reason": c.reason}); n != 1 {
-				t.Errorf("handoff_failed_open_total of %s: want 1, got %v", c.reason, n)
-			}
-			if n := s.counted(t, "handoff_reviews_total", map[string]string{"result": "failed_open"}); n != 1 {
-				t.Errorf("handoff_reviews_total of failed_open: want 1, got %v", n)
-			}
+			expect.Equal(t, "uid", c.uid, string(response.UID))
+			expect.Equal(t, "handoff_failed_open_total of "+c.reason, 1.0, s.counted(t, "handoff_failed_open_total", map[string]string{"reason": c.reason}))
+			expect.Equal(t, "failed reviews", 1.0, s.counted(t, "handoff_reviews_total", map[string]string{"result": "failed_open"}))
 			if logged := s.logged(); strings.Count(logged, "failed open") != 1+strings.Count(c.reason, "panic") {
 				t.Errorf("it is to be logged, got:\n%s", logged)
 			} else if len(logged) > 16<<10 {
 				t.Errorf("what is logged is as long as what was sent: %d bytes", len(logged))
 			}
-			if len(s.events) > 0 {
-				t.Errorf("no event is about what was not done, got %v", s.events)
-			}
+			expect.Equal(t, "Events", []event(nil), s.events)
 		})
 	}
 }
@@ -206,12 +196,8 @@ func silent(t *testing.T, s *server, r request) {
 		t.Errorf("not a word and no patch are expected, got %q, %s, %v, %v",
 			response.Warnings, response.Patch, response.AuditAnnotations, s.events)
 	}
-	if response.UID != "review-uid" {
-		t.Errorf("uid %q", response.UID)
-	}
-	if s.logged() != "" {
-		t.Errorf("nothing is to be logged, got:\n%s", s.logged())
-	}
+	expect.Equal(t, "uid", "review-uid", string(response.UID))
+	expect.Equal(t, "log", "", s.logged())
 }
 
 func TestAnIncompleteBodyFailsOpen(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -73,23 +72,13 @@ func TestWritesFollowTheDecisionTable(t *testing.T) {
 			if c.decision != "" {
 				audit = map[string]string{c.decision: c.audit}
 			}
-			for what, diff := range map[string]string{
-				"warnings": cmp.Diff(c.warnings, response.Warnings), "audit annotations": cmp.Diff(audit, response.AuditAnnotations), "Events": cmp.Diff(c.events, s.events),
-			} {
-				if diff != "" {
-					t.Errorf("%s (-want +got):\n%s", what, diff)
-				}
-			}
-			if n := s.counted(t, "handoff_reviews_total", map[string]string{"result": c.result}); n != 1 {
-				t.Errorf("handoff_reviews_total of %s: want 1, got %v", c.result, n)
-			}
+			expect.Equal(t, "warnings", c.warnings, response.Warnings)
+			expect.Equal(t, "audit annotations", audit, response.AuditAnnotations)
+			expect.Equal(t, "Events", c.events, s.events)
+			expect.Equal(t, "handoff_reviews_total of "+c.result, 1.0, s.counted(t, "handoff_reviews_total", map[string]string{"result": c.result}))
 			labels := map[string]string{"decision": c.decision, "mode": c.cluster.modes["shop"], "owner": "Autoscaler"}
-			if n := s.counted(t, "handoff_decisions_total", labels); n != float64(len(audit)) {
-				t.Errorf("handoff_decisions_total of %s: want %d, got %v", c.decision, len(audit), n)
-			}
-			if n := s.counted(t, "handoff_failed_open_total", nil); n != 0 {
-				t.Errorf("nothing failed, got %v", n)
-			}
+			expect.Equal(t, "handoff_decisions_total of "+c.decision, float64(len(audit)), s.counted(t, "handoff_decisions_total", labels))
+			expect.Equal(t, "handoff_failed_open_total", 0.0, s.counted(t, "handoff_failed_open_total", nil))
 			if isLogged := strings.Contains(s.logged(), `"decision"="`+c.decision+`"`); isLogged != (c.decision != "") {
 				t.Errorf("logged: %t, got %q", isLogged, s.logged())
 			}

@@ -131,9 +131,8 @@ func TestDryRunsOfTheDoctorAreAnsweredWithTheVersion(t *testing.T) {
 				version: "v1", uid: "review-uid", operation: "CREATE", kind: "Deployment", name: "web", namespace: "shop",
 				manager: "kubectl-handoff", object: c.object, oldObject: "null", dryRun: c.dryRun,
 			}.body())
-			if got := strings.Join(response.Warnings, "\n"); got != c.want || response.Patch != nil {
-				t.Errorf("want %q without a patch, got %q and %s", c.want, got, response.Patch)
-			}
+			expect.Equal(t, "warnings", c.want, strings.Join(response.Warnings, "\n"))
+			expect.Equal(t, "patch", []byte(nil), response.Patch)
 		})
 	}
 }

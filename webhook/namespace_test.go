@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/ownership-handoff/handoff/internal/expect"
-	"github.com/ownership-handoff/handoff/internal/jsontest"
 )
 
 // namespaceReview returns a review of a namespace. The objects are the contents of metadata; without live, the namespace is created.
@@ -64,9 +63,7 @@ func TestTheLabelOfANamespaceFollowsItsAnnotation(t *testing.T) {
 			s := newServer(t, &fakeCluster{notReady: true}) // the label needs no state of the cluster
 			response := s.answer(t, namespaceReview(c.manager, c.live, c.incoming))
 			got := patchedBy(t, `{"metadata":{`+c.incoming+`}}`, response.Patch)
-			if diff := jsontest.Diff(t, `{"metadata":{`+c.want+`}}`, got); diff != "" {
-				t.Errorf("the namespace (-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "the namespace", unmarshal(t, `{"metadata":{`+c.want+`}}`), unmarshal(t, got))
 			var warnings []string
 			if c.warned {
 				warnings = []string{follow}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 func TestAShedReviewIsAllowedUnmodifiedWithItsUID(t *testing.T) {
@@ -26,15 +26,10 @@ func TestAShedReviewIsAllowedUnmodifiedWithItsUID(t *testing.T) {
 			s.Shed(recorder, []byte(c.body))
 			response := allowed(t, recorder.Code, recorder.Body.Bytes())
 			want := []string{"handoff: skipped, too many reviews in flight: the write was not modified"}
-			if diff := cmp.Diff(want, response.Warnings); diff != "" || response.Patch != nil {
-				t.Errorf("patch %s, warnings (-want +got):\n%s", response.Patch, diff)
-			}
-			if got := string(response.UID); got != c.uid {
-				t.Errorf("uid: want %q, got %q", c.uid, got)
-			}
-			if n := s.counted(t, "handoff_failed_open_total", map[string]string{"reason": "shed"}); n != 1 {
-				t.Errorf("handoff_failed_open_total of shed: want 1, got %v", n)
-			}
+			expect.Equal(t, "warnings", want, response.Warnings)
+			expect.Equal(t, "patch", []byte(nil), response.Patch)
+			expect.Equal(t, "uid", c.uid, string(response.UID))
+			expect.Equal(t, "handoff_failed_open_total of shed", 1.0, s.counted(t, "handoff_failed_open_total", map[string]string{"reason": "shed"}))
 		})
 	}
 }
@@ -49,7 +44,5 @@ func TestShedReviewsAreLoggedOnce(t *testing.T) {
 	if n := strings.Count(s.logged(), "\n"); n > 1 || !strings.Contains(s.logged(), "too many reviews in flight") {
 		t.Errorf("want one line, got:\n%s", s.logged())
 	}
-	if n := s.counted(t, "handoff_failed_open_total", map[string]string{"reason": "shed"}); n != 1000 {
-		t.Errorf("handoff_failed_open_total of shed: want 1000, got %v", n)
-	}
+	expect.Equal(t, "handoff_failed_open_total of shed", 1000.0, s.counted(t, "handoff_failed_open_total", map[string]string{"reason": "shed"}))
 }

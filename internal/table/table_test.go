@@ -25,8 +25,6 @@ func TestAgesAndLongTexts(t *testing.T) {
 		table.Shorten("größer", 4):             "grö…",
 		table.Shorten("groß", 4):               "groß",
 	} {
-		if got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
+		expect.Equal(t, "age or text", want, got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/growth"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/internal/race"
@@ -35,9 +36,8 @@ func TestThreeWayTakesLinearTime(t *testing.T) {
 		base, live := service(`{"name":"p%[1]d","port":%[1]d}`), service(`{"name":"p%[1]d","port":%[1]d,"protocol":"TCP","nodePort":3%[1]d}`)
 		manifest := service(`{"name":"p%[1]d","port":1%[1]d,"appProtocol":"http"}`) // some of them live's
 		return func() {
-			if _, err := threeway.Merge(base, manifest, live, place, threeway.Options{}); err != nil {
-				t.Fatal(err)
-			}
+			_, err := threeway.Merge(base, manifest, live, place, threeway.Options{})
+			expect.NoError(t, err)
 		}
 	})
 }

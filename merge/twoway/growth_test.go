@@ -38,9 +38,8 @@ func TestTwoWayTakesLinearTime(t *testing.T) {
 			growth.WantLinear(t, 2000, func(size int) func() {
 				manifest, live := []byte(list(size, c.manifest)), []byte(list(size, c.live))
 				return func() {
-					if _, err := twoway.Merge(manifest, live, place, twoway.Options{}); err != nil {
-						t.Fatal(err)
-					}
+					_, err := twoway.Merge(manifest, live, place, twoway.Options{})
+					expect.NoError(t, err)
 				}
 			})
 		})

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/kustomize/kyaml/openapi"
 	"sigs.k8s.io/kustomize/kyaml/yaml"
 
@@ -29,9 +28,7 @@ func TestKustomizeSchemaFileEqualsKyaml(t *testing.T) {
 		expect.NoError(t, os.WriteFile(file, want, 0o600))
 	}
 	got := golden.Read(t, file)
-	if diff := gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("%s is not what go generate makes (-want +got):\n%s", file, diff)
-	}
+	expect.Equal(t, file+" is not what go generate makes", strings.Split(string(want), "\n"), strings.Split(got, "\n"))
 }
 
 // reducer reduces OpenAPI definitions to what a merge needs.

@@ -68,9 +68,8 @@ func TestTheScaleFieldOfAVersionWithoutAScaleSubresource(t *testing.T) {
 			}
 			expect.Equal(t, "path", c.want, field.path.String())
 			expect.Equal(t, "requests, as reading the CustomResourceDefinition requires a permission", c.requests, len(objects.Actions()))
-			if served, _ := cluster.kind(kind.GroupKind()); served.Kind != kind {
-				t.Errorf("want the preferred version %s, got %+v", kind, served)
-			}
+			served, _ := cluster.kind(kind.GroupKind())
+			expect.Equal(t, "preferred version", kind, served.Kind)
 		})
 	}
 }

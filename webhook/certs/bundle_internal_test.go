@@ -3,7 +3,6 @@ package certs
 import (
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -30,14 +29,8 @@ func newCA(t *testing.T, age, duration time.Duration) *rotator.KeyPairArtifacts 
 	created := time.Now().Add(-age)
 	maker := &rotator.CertRotator{CAName: caName, CAOrganization: project}
 	a, err := maker.CreateCACert(created.Add(-backdate), created.Add(duration))
-	must(t, err)
-	return a
-}
-
-// must ends the test if an error is not nil.
-func must(t *testing.T, err error) {
-	t.Helper()
 	expect.NoError(t, err)
+	return a
 }
 
 func newSeenCAs() *seenCAs { return &seenCAs{inSecret: map[string]bool{}, at: map[string]time.Time{}} }
@@ -84,16 +77,15 @@ func TestTheOldCAStaysInTheBundleForADay(t *testing.T) {
 			for _, at := range slices.Sorted(maps.Keys(c.syncs)) {
 				for range 2 { // the second call changes nothing
 					next, err := seen.bundle(c.syncs[at], got, now.Add(at))
-					must(t, err)
+					expect.NoError(t, err)
 					got = next
 				}
 			}
 			expect.Equal(t, "caBundle", string(c.want), string(got))
 		})
 	}
-	if _, err := newSeenCAs().bundle(is([]byte("not a CA")), newest, time.Now()); err == nil || !strings.Contains(err.Error(), "ca.crt") {
-		t.Errorf("a broken CA: got %v", err)
-	}
+	_, err := newSeenCAs().bundle(is([]byte("not a CA")), newest, time.Now())
+	expect.Error(t, "a broken CA", "ca.crt", err)
 }
 
 func TestWritesOfTheBundleBackOff(t *testing.T) {

@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 func TestFilesOfANewCAWaitForTheAPIServers(t *testing.T) {
@@ -29,12 +30,11 @@ func TestFilesOfANewCAWaitForTheAPIServers(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			r := newRotator(t.TempDir())
 			if c.onDisk != nil {
-				if _, err := r.write(*c.onDisk, time.Time{}); err != nil {
-					t.Fatal(err)
-				}
+				_, err := r.write(*c.onDisk, time.Time{})
+				expect.NoError(t, err)
 			}
 			next, err := r.write(*c.next, c.trusted)
-			must(t, err)
+			expect.NoError(t, err)
 			want := c.next
 			if c.waits {
 				want = c.onDisk
@@ -67,7 +67,6 @@ func wantFiles(t *testing.T, dir string, want pair) {
 
 func TestWriteErrorsNameTheDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "missing")
-	if _, err := newRotator(dir).write(pair{}, time.Time{}); err == nil || !strings.Contains(err.Error(), dir) {
-		t.Errorf("want the directory in the error, got %v", err)
-	}
+	_, err := newRotator(dir).write(pair{}, time.Time{})
+	expect.Error(t, "a directory that is missing", dir, err)
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/open-policy-agent/cert-controller/pkg/rotator"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 func TestRenewReplacesOnlyInvalidCertificates(t *testing.T) {
@@ -19,9 +21,8 @@ func TestRenewReplacesOnlyInvalidCertificates(t *testing.T) {
 		t.Fatalf("an empty Secret: %t, %v", changed, err)
 	}
 	other := &corev1.Secret{}
-	if _, err := r.renew(other); err != nil {
-		t.Fatal(err)
-	}
+	_, err := r.renew(other)
+	expect.NoError(t, err)
 	short := issued(t, r, newCA(t, 0, caDuration), -backdate, servingRenewal-time.Hour)
 	ending := newCA(t, 0, caRenewal-day)
 	set := func(from map[string][]byte, changes map[string][]byte) map[string][]byte {
@@ -59,16 +60,10 @@ func TestRenewReplacesOnlyInvalidCertificates(t *testing.T) {
 			}
 			secret := &corev1.Secret{Data: c.data}
 			changed, err := r.renew(secret)
-			must(t, err)
-			if changed != (c.ca || c.serving) {
-				t.Errorf("changed: %t", changed)
-			}
-			if got := !bytes.Equal(secret.Data["ca.crt"], c.data["ca.crt"]); got != c.ca {
-				t.Errorf("CA renewed: want %t, got %t", c.ca, got)
-			}
-			if got := !bytes.Equal(secret.Data["tls.crt"], c.data["tls.crt"]); got != c.serving {
-				t.Errorf("certificate renewed: want %t, got %t", c.serving, got)
-			}
+			expect.NoError(t, err)
+			expect.Equal(t, "changed", c.ca || c.serving, changed)
+			expect.Equal(t, "CA renewed", c.ca, !bytes.Equal(secret.Data["ca.crt"], c.data["ca.crt"]))
+			expect.Equal(t, "certificate renewed", c.serving, !bytes.Equal(secret.Data["tls.crt"], c.data["tls.crt"]))
 			wantValid(t, r, secret.Data)
 			if again, err := r.renew(secret); again || err != nil {
 				t.Errorf("a second renewal: %t, %v", again, err)
@@ -91,7 +86,7 @@ func issued(t *testing.T, r *Rotator, a *rotator.KeyPairArtifacts, from, until t
 		DNSName: host + ".svc", ExtraDNSNames: []string{host, r.options.Service}, ExtKeyUsages: &[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	crt, key, err := maker.CreateCertPEM(a, time.Now().Add(from), time.Now().Add(until))
-	must(t, err)
+	expect.NoError(t, err)
 	return map[string][]byte{"ca.crt": a.CertPEM, "ca.key": a.KeyPEM, "tls.crt": crt, "tls.key": key}
 }
 
@@ -110,9 +105,8 @@ func TestThePreviousCAIsStoredInTheSecret(t *testing.T) {
 		r := newRotator("")
 		r.last = c.last
 		secret := &corev1.Secret{Data: c.data}
-		if _, err := r.renew(secret); err != nil {
-			t.Fatal(err)
-		}
+		_, err := r.renew(secret)
+		expect.NoError(t, err)
 		if !bytes.Equal(secret.Data[caPrevious], c.want) {
 			t.Errorf("%s: got %q, want %q", sentence, secret.Data[caPrevious], c.want)
 		}
@@ -128,11 +122,10 @@ func TestACertificateStartsWithItsCA(t *testing.T) {
 	r := newRotator("")
 	a := newCA(t, 100*day, caDuration)
 	secret := &corev1.Secret{Data: map[string][]byte{"ca.crt": a.CertPEM, "ca.key": a.KeyPEM}}
-	if _, err := r.renew(secret); err != nil {
-		t.Fatal(err)
-	}
+	_, err := r.renew(secret)
+	expect.NoError(t, err)
 	pair, err := tls.X509KeyPair(secret.Data["tls.crt"], secret.Data["tls.key"])
-	must(t, err)
+	expect.NoError(t, err)
 	if begins := pair.Leaf.NotBefore; !begins.Equal(a.Cert.NotBefore) {
 		t.Errorf("the certificate starts at %s, its CA at %s", begins, a.Cert.NotBefore)
 	}
@@ -142,7 +135,7 @@ func TestACertificateStartsWithItsCA(t *testing.T) {
 func wantValid(t *testing.T, r *Rotator, data map[string][]byte) {
 	t.Helper()
 	pair, err := tls.X509KeyPair(data["tls.crt"], data["tls.key"])
-	must(t, err)
+	expect.NoError(t, err)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(data["ca.crt"])
 	for _, name := range []string{r.options.Service, r.options.Service + ".handoff-system", r.options.Service + ".handoff-system.svc"} {

@@ -155,7 +155,7 @@ func TestScalePathOfCustomResources(t *testing.T) {
 	before := crd.DeepCopy()
 	crd.Spec.Versions[0].Subresources.Scale.SpecReplicasPath = ".spec.moved"
 	crd.Spec.Versions[1].Subresources = nil
-	must(t, suite.client.Patch(t.Context(), crd, client.MergeFrom(before)))
+	expect.NoError(t, suite.client.Patch(t.Context(), crd, client.MergeFrom(before)))
 	eventually(t, "after the path has changed", ".spec.moved", known("paths.example.com", "v1"))
 	eventually(t, "after the subresource was removed", ".spec.moved", known("paths.example.com", "v2"))
 }

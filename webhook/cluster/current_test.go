@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/test/proxy"
 	"github.com/ownership-handoff/handoff/webhook/cluster"
@@ -29,7 +30,7 @@ func overTCP(fail func(*proxy.TCP)) func(*testing.T) connection {
 	return func(t *testing.T) connection {
 		t.Helper()
 		server, err := url.Parse(suite.plane.Config.Host)
-		must(t, err)
+		expect.NoError(t, err)
 		p := proxy.StartTCP(t, server.Host)
 		config := rest.CopyConfig(suite.plane.Config)
 		config.Host = "https://" + p.Address
@@ -92,12 +93,10 @@ func TestFactsReportStaleWatches(t *testing.T) {
 		wantStale(t, f, sentence, outages()[sentence].want, began)
 	}
 	n.Annotations[optin.Annotation] = "enforce"
-	must(t, suite.client.Update(t.Context(), n))
+	expect.NoError(t, suite.client.Update(t.Context(), n))
 	eventually(t, "state without an outage", "enforce", func() string { return known(suite.state) })
 	for sentence, f := range state {
-		if got := known(f); got != "warn" {
-			t.Errorf("%s: mode %s was read during the outage", sentence, got)
-		}
+		expect.Equal(t, sentence+": the mode during the outage", "warn", known(f))
 		connections[sentence].repair()
 	}
 	for sentence, f := range state {
@@ -140,9 +139,9 @@ func wantStale(t *testing.T, state *cluster.State, sentence, reason string, bega
 func ages(t *testing.T, state *cluster.State) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	must(t, registry.Register(state.Ages()))
+	expect.NoError(t, registry.Register(state.Ages()))
 	families, err := registry.Gather()
-	must(t, err)
+	expect.NoError(t, err)
 	found := map[string]float64{}
 	for _, family := range families {
 		if family.GetName() != "handoff_cache_age_seconds" {
@@ -166,7 +165,7 @@ func TestFactsStayFreshWithoutChanges(t *testing.T) {
 	eventually(t, "the state are ready", true, state.Ready)
 	renewed, before := map[string]int{}, ages(t, state)
 	for end := time.Now().Add(noticed); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
-		must(t, state.Check())
+		expect.NoError(t, state.Check())
 		now := ages(t, state)
 		for resource, age := range now {
 			if age < before[resource] {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/manifests"
 	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
@@ -23,12 +24,10 @@ import (
 func lookForGuard(t *testing.T, config *rest.Config) *cluster.Guard {
 	t.Helper()
 	h, err := rest.HTTPClientFor(config)
-	must(t, err)
+	expect.NoError(t, err)
 	guard, err := cluster.NewGuard(config, h, logr.Discard())
-	must(t, err)
-	if guard.Missing() {
-		t.Error("want a guard whose presence is unknown not to be missing")
-	}
+	expect.NoError(t, err)
+	expect.Equal(t, "missing before its presence is known", false, guard.Missing())
 	go func() { _ = guard.Run(t.Context()) }()
 	return guard
 }
@@ -63,9 +62,7 @@ func TestTheGuardIsMissingOnlyIfTheAPIServerSaysSo(t *testing.T) {
 		unreadable, paths := answering(t, status, reason)
 		guard := lookForGuard(t, unreadable)
 		<-paths
-		if guard.Missing() {
-			t.Errorf("after %s: want a guard that may be installed", reason)
-		}
+		expect.Equal(t, "missing after "+string(reason), false, guard.Missing())
 	}
 }
 
@@ -77,7 +74,7 @@ func TestTheGuardIsFoundWithThePermissionsInTheManifests(t *testing.T) {
 	t.Parallel()
 	const name = "reads-guard"
 	roles, err := manifests.Objects[rbacv1.ClusterRole](manifests.Base, "ClusterRole")
-	must(t, err)
+	expect.NoError(t, err)
 	role := &roles[slices.IndexFunc(roles, func(r rbacv1.ClusterRole) bool { return r.Name == "handoff-webhook" })]
 	role.Name = name
 	grant(t, name, role)
@@ -85,12 +82,12 @@ func TestTheGuardIsFoundWithThePermissionsInTheManifests(t *testing.T) {
 	eventually(t, "before it is installed", true, guard.Missing)
 
 	policies, err := manifests.Objects[admissionregistrationv1.MutatingAdmissionPolicy](manifests.Guard, "MutatingAdmissionPolicy")
-	must(t, err)
+	expect.NoError(t, err)
 	for i := range policies {
 		policy := &policies[i]
 		create(t, policy)
 		eventually(t, "with "+policy.Name, false, guard.Missing)
-		must(t, client.IgnoreNotFound(suite.client.Delete(context.Background(), policy)))
+		expect.NoError(t, client.IgnoreNotFound(suite.client.Delete(context.Background(), policy)))
 		eventually(t, "without "+policy.Name, true, guard.Missing)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/optin"
 )
 
@@ -57,9 +58,9 @@ func TestARefusedRepairDelaysNoOtherNamespace(t *testing.T) {
 		return requests
 	})
 	client, err := rest.HTTPClientFor(config)
-	must(t, err)
+	expect.NoError(t, err)
 	labels, err := state.RepairLabels(config, client, logr.Discard())
-	must(t, err)
+	expect.NoError(t, err)
 	go func() { _ = labels.Run(t.Context()) }()
 	eventually(t, "the repair is refused", true, func() bool { return requests.patches(refused) > 0 })
 

@@ -82,9 +82,7 @@ func TestAReportOfASharedTargetGrowsLinearly(t *testing.T) {
 			o := &scaler{targets: true}
 			o.Name = fmt.Sprintf("%s%04d", name, i)
 			o.UID, o.reference.Scaler, o.reference.Target.Kind = types.UID(o.Name), "ScaledObject/"+o.Name, "not in a note"
-			if err := watch.informer.GetIndexer().Add(o); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, watch.informer.GetIndexer().Add(o))
 		}
 		allocated = append(allocated, testing.Benchmark(func(b *testing.B) {
 			b.Helper()
@@ -145,9 +143,7 @@ func TestAListIsReducedPageByPage(t *testing.T) {
 
 func decoded[T any](t *testing.T, text []byte, into T) T {
 	t.Helper()
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(text, into))
 	return into
 }
 
@@ -166,9 +162,7 @@ func heldPer(t *testing.T, objects int, reduce toolscache.TransformFunc, object 
 	for i := range objects {
 		reduced, err := reduce(object(i))
 		expect.NoError(t, err)
-		if err := index.Add(reduced); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, index.Add(reduced))
 	}
 	after := heap()
 	if got := len(index.ListKeys()); got != objects { // which also keeps the index alive

@@ -23,9 +23,9 @@ import (
 func user(t *testing.T, name string) *rest.Config {
 	t.Helper()
 	kubeconfig, err := suite.plane.AddUser(name)
-	must(t, err)
+	expect.NoError(t, err)
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	must(t, err)
+	expect.NoError(t, err)
 	return config
 }
 
@@ -75,7 +75,7 @@ func TestFactsDoNotBlockBeforeTheyAreReady(t *testing.T) {
 	t.Parallel()
 	n := namespace(t, map[string]string{optin.Annotation: "enforce"})
 	_, unstarted, err := stateOf(t.Context(), suite.plane.Config)
-	must(t, err)
+	expect.NoError(t, err)
 	for sentence, state := range map[string]*cluster.State{
 		"before the cache starts": unstarted, "without permission": watching(t, user(t, "waiting")),
 	} {
@@ -85,15 +85,11 @@ func TestFactsDoNotBlockBeforeTheyAreReady(t *testing.T) {
 			if mode, ok := state.NamespaceMode(n.Name); ok {
 				t.Errorf("%s: mode %s", sentence, mode)
 			}
-			if got := state.Scaler(n.Name, "apps", "Deployment", "web").Name; got != "" {
-				t.Errorf("%s: autoscaler %s", sentence, got)
-			}
+			expect.Equal(t, sentence+": autoscaler", "", state.Scaler(n.Name, "apps", "Deployment", "web").Name)
 			if got := state.ScalePath("example.com", "v1", "Widget"); got != nil {
 				t.Errorf("%s: scale path %s", sentence, got)
 			}
-			if got := state.ScalePath("apps", "v1", "Deployment"); got.String() != ".spec.replicas" {
-				t.Errorf("%s: want the built-in scale path, got %s", sentence, got)
-			}
+			expect.Equal(t, sentence+": the built-in scale path", ".spec.replicas", state.ScalePath("apps", "v1", "Deployment").String())
 		}()
 		select {
 		case <-answered:
@@ -119,9 +115,7 @@ func TestTheCheckNamesTheMissingResource(t *testing.T) {
 	}
 	permit(t, name, "autoscaling", "horizontalpodautoscalers")
 	eventually(t, "the state are ready", true, state.Ready)
-	if err := state.Check(); err != nil {
-		t.Errorf("once ready: %v", err)
-	}
+	expect.NoError(t, state.Check())
 }
 
 // TestTheCacheStoresOnlyFieldsInUse verifies that schemas, labels and statuses, which are most of these objects, take no memory.

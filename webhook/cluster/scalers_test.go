@@ -1,6 +1,7 @@
 package cluster_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -81,14 +82,12 @@ func follow(t *testing.T, config *rest.Config, kinds ...scale.Kind) *following {
 func followChanging(t *testing.T, config *rest.Config, kinds func() []scale.Kind) *following {
 	t.Helper()
 	c, state, err := stateOf(t.Context(), config)
-	must(t, err)
+	expect.NoError(t, err)
 	objects, err := dynamic.NewForConfig(config)
-	must(t, err)
+	expect.NoError(t, err)
 	f := &following{state: state}
 	run := state.FollowScalers(cluster.ScalerOptions{Kinds: kinds, Client: objects, Events: f, Log: f.logger()})
-	if state.Ready() {
-		t.Error("the state is ready before the scalers are listed")
-	}
+	expect.Equal(t, "ready before the scalers are listed", false, state.Ready())
 	go func() { _ = c.Start(t.Context()) }()
 	go func() { _ = run(t.Context()) }()
 	return f
@@ -198,26 +197,24 @@ func TestScalersAreWatchedWhileTheirKindExists(t *testing.T) {
 
 		moved := o.DeepCopy()
 		_ = unstructured.SetNestedField(moved.Object, "api", "spec", "ref", "name")
-		must(t, suite.client.Patch(t.Context(), moved, client.MergeFrom(o)))
+		expect.NoError(t, suite.client.Patch(t.Context(), moved, client.MergeFrom(o)))
 		eventually(t, "the new target", "Scaler/one", f.scalerOf(n, "api"))
 		eventually(t, "the old target", "", f.scalerOf(n, "web"))
-		must(t, suite.client.Delete(t.Context(), o))
+		expect.NoError(t, suite.client.Delete(t.Context(), o))
 		eventually(t, "after the scaler is deleted", "", f.scalerOf(n, "api"))
 
 		before := crd.DeepCopy()
 		crd.Spec.Versions[0].Served = false
-		must(t, suite.client.Patch(t.Context(), crd, client.MergeFrom(before)))
+		expect.NoError(t, suite.client.Patch(t.Context(), crd, client.MergeFrom(before)))
 		createScaler(t, n, "two", kind.GroupKind.WithVersion("v2"), reference)
 		eventually(t, "in another version", "Scaler/two", f.scalerOf(n, "web"))
-		must(t, suite.client.Delete(t.Context(), crd))
+		expect.NoError(t, suite.client.Delete(t.Context(), crd))
 		eventually(t, "after the kind is deleted", "", f.scalerOf(n, "web"))
 		eventually(t, "the log says it", 2*round, func() int { return f.logged("no longer watching scalers") })
 		eventually(t, "the kind is gone", true, func() bool {
 			return suite.client.Get(t.Context(), client.ObjectKeyFromObject(crd), crd) != nil
 		})
-		if got := f.logged("\"watching scalers", "scalers.comes-and-goes.example.com"); got != 2*round {
-			t.Errorf("round %d: want each start logged once, got %d lines", round, got)
-		}
+		expect.Equal(t, fmt.Sprintf("round %d: logged starts", round), 2*round, f.logged("\"watching scalers", "scalers.comes-and-goes.example.com"))
 	}
 	if !f.state.Ready() || f.state.Check() != nil {
 		t.Errorf("want the state to stay ready, got %v", f.state.Check())
@@ -244,9 +241,7 @@ func TestAKindThatCannotBeListedIsLoggedOnceAndDelaysNothing(t *testing.T) {
 	if got := f.state.Scaler(n, "apps", "Deployment", "web"); len(got.Readable) > 0 {
 		t.Errorf("want managers to count by their names, got %+v", got)
 	}
-	if err := f.state.Check(); err != nil {
-		t.Errorf("want the state to be ready, got %v", err)
-	}
+	expect.NoError(t, f.state.Check())
 
 	permit(t, name, kind.GroupKind.Group, plural)
 	createScaler(t, n, "one", kind.GroupKind.WithVersion("v1"), map[string]any{"ref": map[string]any{"name": "web"}})
@@ -255,9 +250,7 @@ func TestAKindThatCannotBeListedIsLoggedOnceAndDelaysNothing(t *testing.T) {
 		return cmp.Equal(f.state.Scaler(n, "apps", "Deployment", "other").Readable, kind.Managers)
 	})
 	eventually(t, "the log says it", 1, func() int { return f.logged("scalers can be read again") })
-	if got := f.logged("scalers cannot be read"); got != 1 {
-		t.Errorf("want the missing permission logged once, got %d lines", got)
-	}
+	expect.Equal(t, "lines of the log with the missing permission", 1, f.logged("scalers cannot be read"))
 }
 
 func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
@@ -292,7 +285,7 @@ func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 	// A change of what does not matter is not reported again; a HorizontalPodAutoscaler beside a scaler is.
 	for _, name := range []string{"none", "a"} {
 		labels := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"labels":{"some":"label"}}}`))
-		must(t, suite.client.Patch(t.Context(), scaler(opted, name, kind.GroupKind.WithVersion("v1")), labels))
+		expect.NoError(t, suite.client.Patch(t.Context(), scaler(opted, name, kind.GroupKind.WithVersion("v1")), labels))
 	}
 	autoscale(t, opted, "late", "apps/v1", "Deployment", "good")
 	const rivals = "Warning SharedScaleTarget Scaler/good: several scalers scale the same workload: Scaler/good, HorizontalPodAutoscaler/late; delete all but one"
@@ -302,7 +295,7 @@ func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
 
 	// Nothing is remembered of targets that are no longer shared, because users can create and delete any number of scalers:
 	// when it begins again, it is reported again.
-	must(t, suite.client.Delete(t.Context(), scaler(opted, "b", kind.GroupKind.WithVersion("v1"))))
+	expect.NoError(t, suite.client.Delete(t.Context(), scaler(opted, "b", kind.GroupKind.WithVersion("v1"))))
 	createScaler(t, opted, "marker", kind.GroupKind.WithVersion("v1"), map[string]any{})
 	eventually(t, "what happened before the marker is reported", true, func() bool { return strings.Contains(f.recorded(), "Scaler/marker") })
 	createScaler(t, opted, "b", kind.GroupKind.WithVersion("v1"), ref(map[string]any{"name": "shared"}))

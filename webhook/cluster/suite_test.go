@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	"github.com/ownership-handoff/handoff/webhook/cluster"
 )
@@ -84,7 +85,7 @@ func namespace(t *testing.T, annotations map[string]string) *corev1.Namespace {
 
 func create(t *testing.T, o client.Object) {
 	t.Helper()
-	must(t, suite.client.Create(t.Context(), o))
+	expect.NoError(t, suite.client.Create(t.Context(), o))
 	if o.GetNamespace() != "" {
 		return
 	}
@@ -94,14 +95,6 @@ func create(t *testing.T, o client.Object) {
 			t.Error(err)
 		}
 	})
-}
-
-// must ends the test if an error is not nil.
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // eventually waits until known returns the wanted value: state are updated asynchronously.

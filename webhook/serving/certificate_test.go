@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/webhook/serving"
 )
 
@@ -43,21 +44,15 @@ func TestABrokenPairIsReportedAndTheLastValidOneServed(t *testing.T) {
 			}
 			s.writePair(c.crt, c.key)
 			wantError("at the start", s.check("certificate"))
-			if s.served() != nil {
-				t.Error("the broken certificate is served")
-			}
+			expect.Equal(t, "the broken certificate is served", false, s.served() != nil)
 			for range 2 { // it recovers each time
 				s.writePair(other.crt, other.key)
-				if text := s.warning("certificate"); text != "" {
-					t.Errorf("with a valid certificate: %s", text)
-				}
+				expect.Equal(t, "with a valid certificate", "", s.warning("certificate"))
 				eventually(t, "the valid certificate is served", func() bool { return bytes.Equal(s.served(), other.pair.Certificate[0]) })
 				s.writePair(c.crt, c.key)
 				wantError("after a valid one", s.warning("certificate"),
 					"; still serving the last valid certificate, which expires at "+other.pair.Leaf.NotAfter.Format(time.RFC3339))
-				if !bytes.Equal(s.served(), other.pair.Certificate[0]) {
-					t.Error("the last valid certificate is no longer served")
-				}
+				expect.Equal(t, "the last valid certificate is served", true, bytes.Equal(s.served(), other.pair.Certificate[0]))
 			}
 			if !strings.Contains(s.logged(), filepath.Join(s.options.CertDir, "tls.")) {
 				t.Errorf("the log does not name the file:\n%s", s.logged())
@@ -81,9 +76,7 @@ func TestABrokenPairIsNotReadyOnceTheLastValidOneExpires(t *testing.T) {
 		t.Errorf("while the last valid certificate is served, want a warning, got %q", text)
 	}
 	eventually(t, "the server is no longer ready", func() bool { return strings.Contains(s.check("certificate"), "tls.key: no such file") })
-	if pair.pair.Leaf.NotAfter.After(time.Now()) {
-		t.Error("the server is not ready before the certificate has expired")
-	}
+	expect.Equal(t, "the certificate has expired", true, !pair.pair.Leaf.NotAfter.After(time.Now()))
 }
 
 func TestACertificateThatExpiresIsReportedAndStillServed(t *testing.T) {
@@ -91,14 +84,10 @@ func TestACertificateThatExpiresIsReportedAndStillServed(t *testing.T) {
 	s := serve(t, reviews{}, serving.Options{})
 	pair := issue(t, "short", nil, ago, 8*time.Second)
 	s.writePair(pair.crt, pair.key)
-	if text := s.check("certificate"); text != "" {
-		t.Errorf("before it expires: %s", text)
-	}
+	expect.Equal(t, "before it expires", "", s.check("certificate"))
 	eventually(t, "the check reports that it expired", func() bool { return strings.Contains(s.check("certificate"), "expired at") })
 	if text := s.check("certificate"); strings.Contains(text, "last valid") {
 		t.Errorf("the certificate on disk is the one served: %s", text)
 	}
-	if answer, err := s.post(); answer != "reviewed" || err != nil {
-		t.Errorf("a client that does not verify it: got %q, %v", answer, err)
-	}
+	expect.Equal(t, "a client that does not verify it", "reviewed", outcome(s.post()))
 }

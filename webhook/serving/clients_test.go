@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/webhook/serving"
 )
 
@@ -59,9 +60,7 @@ func TestABrokenBundleIsReportedAndTheLastValidOneUsed(t *testing.T) {
 			served("before there is a bundle", client, false)
 
 			write(t, file, ours.crt)
-			if text := s.warning("client-ca"); text != "" {
-				t.Errorf("with a valid bundle: %s", text)
-			}
+			expect.Equal(t, "with a valid bundle", "", s.warning("client-ca"))
 			served("ours", client, true)
 			served("theirs", stranger, false)
 

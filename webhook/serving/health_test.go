@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -12,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/webhook/serving"
 )
 
@@ -56,7 +56,7 @@ func TestChecksWithAProblemAreCounted(t *testing.T) {
 		serving.Check{Name: "fails", Ready: problem}, serving.Check{Name: "warns", Ready: passes, Warning: problem})
 	registry := prometheus.NewRegistry()
 	for _, metric := range h.Metrics() {
-		must(t, registry.Register(metric))
+		expect.NoError(t, registry.Register(metric))
 	}
 	families, err := registry.Gather()
 	if err != nil || len(families) != 1 {
@@ -66,9 +66,7 @@ func TestChecksWithAProblemAreCounted(t *testing.T) {
 	for _, metric := range families[0].GetMetric() {
 		got[metric.GetLabel()[0].GetValue()] = metric.GetGauge().GetValue()
 	}
-	if diff := cmp.Diff(map[string]float64{"fails": 1, "fine": 0, "warns": 1}, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", families[0].GetName(), diff)
-	}
+	expect.Equal(t, families[0].GetName(), map[string]float64{"fails": 1, "fine": 0, "warns": 1}, got)
 }
 
 func TestReadinessIsLoggedWhenItChanges(t *testing.T) {
@@ -83,7 +81,5 @@ func TestReadinessIsLoggedWhenItChanges(t *testing.T) {
 	want := []string{
 		`"level"=0 "msg"="not ready" "reason"="caches: one"`, `"level"=0 "msg"="not ready" "reason"="caches: two"`, `"level"=0 "msg"="ready"`,
 	}
-	if diff := cmp.Diff(want, lines); diff != "" {
-		t.Errorf("log (-want +got):\n%s", strings.TrimSpace(diff))
-	}
+	expect.Equal(t, "log", want, lines)
 }

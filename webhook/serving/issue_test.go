@@ -11,6 +11,8 @@ import (
 	"math/big"
 	"testing"
 	"time"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // issued is a certificate and its key, in PEM and parsed.
@@ -23,7 +25,7 @@ type issued struct {
 func issue(t *testing.T, name string, ca *issued, notBefore, notAfter time.Duration) *issued {
 	t.Helper()
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
-	must(t, err)
+	expect.NoError(t, err)
 	template := &x509.Certificate{
 		SerialNumber: serial, Subject: pkix.Name{CommonName: name},
 		NotBefore: time.Now().Add(notBefore), NotAfter: time.Now().Add(notAfter),
@@ -31,21 +33,21 @@ func issue(t *testing.T, name string, ca *issued, notBefore, notAfter time.Durat
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
+	expect.NoError(t, err)
 	parent, signer := template, any(key)
 	if ca != nil {
 		parent, signer = ca.pair.Leaf, ca.pair.PrivateKey
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
-	must(t, err)
+	expect.NoError(t, err)
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
-	must(t, err)
+	expect.NoError(t, err)
 	i := &issued{
 		crt: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}),
 	}
 	i.pair, err = tls.X509KeyPair(i.crt, i.key)
-	must(t, err)
+	expect.NoError(t, err)
 	return i
 }
 

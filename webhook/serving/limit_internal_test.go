@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // gated blocks reviews until the gate opens.
@@ -71,9 +73,7 @@ func TestReviewsAboveTheMemoryLimitAreShed(t *testing.T) {
 				answered <- got
 				defer close(reviews.gate)
 			}
-			if got := <-answered; got != c.want {
-				t.Errorf("got %d, want %d", got, c.want)
-			}
+			expect.Equal(t, "status", c.want, <-answered)
 		})
 	}
 }

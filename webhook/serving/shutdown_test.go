@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/webhook/serving"
 )
 
@@ -25,18 +26,14 @@ func TestResponsesDuringTheShutdownCloseTheConnection(t *testing.T) {
 	by := client()
 	closes := func() bool {
 		response, err := by.Post(s.url, "application/json", http.NoBody)
-		must(t, err)
+		expect.NoError(t, err)
 		_ = response.Body.Close()
 		return response.Close
 	}
-	if closes() {
-		t.Error("the connection is closed before the shutdown")
-	}
+	expect.Equal(t, "the connection is closed before the shutdown", false, closes())
 	s.end(context.Canceled)
 	eventually(t, "the server is not ready", func() bool { return s.check("serving") != "" })
-	if !closes() {
-		t.Error("the connection stays open during the shutdown")
-	}
+	expect.Equal(t, "the connection is closed during the shutdown", true, closes())
 }
 
 func TestARequestThatExceedsTheDrainTimeoutIsAborted(t *testing.T) {
@@ -64,9 +61,8 @@ func TestAPortInUseIsAnError(t *testing.T) {
 	s.ready()
 	o := s.options
 	o.Registerer = prometheus.NewRegistry()
-	if err := serving.New(o, reviews{}).Run(t.Context()); err == nil || !strings.Contains(err.Error(), "address already in use") {
-		t.Errorf("want the reason in the error, got %v", err)
-	}
+	err := serving.New(o, reviews{}).Run(t.Context())
+	expect.Error(t, "the port of another", "address already in use", err)
 }
 
 func TestTLS13IsRequired(t *testing.T) {
@@ -85,9 +81,7 @@ func TestTLS13IsRequired(t *testing.T) {
 		}
 	}
 	response, err := client().Get(strings.TrimSuffix(s.url, "/mutate") + "/healthz")
-	must(t, err)
+	expect.NoError(t, err)
 	_ = response.Body.Close()
-	if response.StatusCode != http.StatusNotFound {
-		t.Errorf("want only /mutate on this port, got %s for /healthz", response.Status)
-	}
+	expect.Equal(t, "/healthz on the port of /mutate", http.StatusNotFound, response.StatusCode)
 }

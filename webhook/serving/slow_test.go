@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/webhook/serving"
 )
 
@@ -39,7 +40,7 @@ func dialer(from string) *net.Dialer {
 func (s *server) dial(from string) net.Conn {
 	s.Helper()
 	connection, err := dialer(from).Dial("tcp", s.address())
-	must(s.T, err)
+	expect.NoError(s, err)
 	s.Cleanup(func() { _ = connection.Close() })
 	return connection
 }
@@ -49,7 +50,7 @@ func (s *server) send(head string, size int) {
 	s.Helper()
 	connection := tls.Client(s.dial("127.0.0.1"), unverified())
 	_, err := io.WriteString(connection, "POST /mutate HTTP/1.1\r\nHost: handoff\r\n"+head+"\r\n\r\n")
-	must(s.T, err)
+	expect.NoError(s, err)
 	// The server may close the connection before everything is sent.
 	_, _ = connection.Write([]byte(strings.Repeat(" ", size)))
 }
@@ -80,9 +81,7 @@ func TestSlowSendersDoNotBlockOtherReviews(t *testing.T) {
 			eventually(t, "the slow reviews are in flight", func() bool { return s.inFlight() >= float64(c.inFlight) })
 			before := s.inFlight()
 			for range 5 {
-				if answer, err := s.post(); answer != "reviewed" || err != nil {
-					t.Errorf("another review: got %q, %v", answer, err)
-				}
+				expect.Equal(t, "another review", "reviewed", outcome(s.post()))
 			}
 			if s.inFlight() == 0 {
 				t.Errorf("%v reviews were in flight, now none", before)
@@ -114,10 +113,7 @@ func TestSlowReadersDoNotBlockOtherReviews(t *testing.T) {
 	for i := range int32(6) {
 		s.send("Big: yes\r\nContent-Length: 2", 2)
 		eventually(t, "the large response is being written", func() bool { return written.Load() == i+1 })
-		eventually(t, "another review is answered", func() bool {
-			answer, err := s.post()
-			return answer == "reviewed" && err == nil
-		})
+		eventually(t, "another review is answered", func() bool { return outcome(s.post()) == "reviewed" })
 	}
 	eventually(t, "all six are in flight", func() bool { return s.inFlight() == 6 })
 }
@@ -146,22 +142,18 @@ func TestIdleConnectionsDoNotBlockOtherClients(t *testing.T) {
 	}
 	eventually(t, "the server closes connections", func() bool { return strings.Contains(s.logged(), "too many connections") })
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url, http.NoBody)
-	must(t, err)
+	expect.NoError(t, err)
 	request.GetBody = nil // no retry: the request fails if its connection was closed
 	response, err := kept.Do(request)
 	if err != nil {
 		t.Fatalf("on the open connection: %v", err)
 	}
 	_ = response.Body.Close()
-	if answer, err := s.post(); answer != "reviewed" || err != nil {
-		t.Errorf("on a new connection: got %q, %v", answer, err)
-	}
+	expect.Equal(t, "on a new connection", "reviewed", outcome(s.post()))
 	from := &http.Client{
 		Transport: &http.Transport{TLSClientConfig: unverified(), DialContext: dialer("127.0.0.2").DialContext}, Timeout: patience,
 	}
-	if answer, err := s.postBy(from); answer != "reviewed" || err != nil {
-		t.Errorf("on a new connection from the same address: got %q, %v", answer, err)
-	}
+	expect.Equal(t, "on a new connection from the same address", "reviewed", outcome(s.postBy(from)))
 	open := 0
 	for _, connection := range opened {
 		if !closed(connection) {
@@ -193,7 +185,7 @@ func TestIdleConnectionsTakeBoundedMemory(t *testing.T) {
 	open := func() {
 		for range some {
 			connection := tls.Client(s.dial("127.0.0.1"), unverified())
-			must(t, connection.Handshake())
+			expect.NoError(t, connection.Handshake())
 			raw := connection.NetConn()
 			t.Cleanup(func() { _ = raw.Close() }) // keeps only the raw connection alive
 		}

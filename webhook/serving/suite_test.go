@@ -17,6 +17,7 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	"github.com/ownership-handoff/handoff/webhook/serving"
 )
@@ -58,7 +59,7 @@ type server struct {
 func serve(t *testing.T, r serving.Reviews, o serving.Options) *server {
 	t.Helper()
 	ports, err := process.FreePorts(1)
-	must(t, err)
+	expect.NoError(t, err)
 	s := &server{T: t, registry: prometheus.NewRegistry(), ended: make(chan struct{})}
 	s.url = fmt.Sprintf("https://127.0.0.1:%d/mutate", ports[0])
 	if o.DrainTimeout == 0 {
@@ -94,9 +95,7 @@ func (s *server) check(name string) string {
 // warning returns the text of the problem with which a readiness check passes, "" if there is none.
 func (s *server) warning(name string) string {
 	s.Helper()
-	if failure := s.check(name); failure != "" {
-		s.Errorf("want a warning only, but the check fails: %s", failure)
-	}
+	expect.Equal(s, "the check, which only warns", "", s.check(name))
 	return text(s.find(name).Warning())
 }
 
@@ -140,6 +139,9 @@ func (s *server) postBy(client *http.Client) (string, error) {
 	return string(text), err
 }
 
+// outcome returns a response body followed by the text of an error, so that one comparison covers both.
+func outcome(answer string, err error) string { return answer + text(err) }
+
 // unverified returns a client configuration that accepts any certificate: tests compare the certificate themselves.
 func unverified() *tls.Config {
 	return &tls.Config{InsecureSkipVerify: true} //nolint:gosec // see above
@@ -159,14 +161,6 @@ func eventually(t *testing.T, what string, condition func() bool) {
 		}
 	}
 	t.Fatalf("not within %s: %s", patience, what)
-}
-
-// must ends the test if an error is not nil.
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // writePair writes the certificate and the key; nil removes the file.
@@ -210,7 +204,7 @@ func (s *server) served() []byte {
 func (s *server) inFlight() float64 {
 	s.Helper()
 	families, err := s.registry.Gather()
-	must(s.T, err)
+	expect.NoError(s, err)
 	for _, family := range families {
 		if family.GetName() == "handoff_reviews_in_flight" {
 			return family.GetMetric()[0].GetGauge().GetValue()
