@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 )
@@ -194,12 +195,8 @@ func TestArgoCDsDefaultDiffStaysOutOfSync(t *testing.T) {
 			n.mustSync(first)
 			n.autoscale()
 			n.mustSync(first)
-			if got := n.replicas(); got != 7 {
-				t.Errorf("replicas: got %d, want 7", got)
-			}
-			if got := n.refreshed(); got != c.want {
-				t.Errorf("status: got %s, want %s", got, c.want)
-			}
+			expect.Equal(t, "replicas", int32(7), n.replicas())
+			expect.Equal(t, "status", c.want, n.refreshed())
 			n.selfHeals(c.want == "OutOfSync")
 		})
 	}
@@ -215,9 +212,7 @@ func (n *namespace) selfHeals(want bool) {
 		for range 3 { // each of which would start a sync if there was a difference
 			n.refreshed()
 		}
-		if n.operation() != before {
-			n.Error("Argo CD has synced an Application that does not differ")
-		}
+		expect.Equal(n, "the sync of an Application that does not differ", before, n.operation())
 		return
 	}
 	for i := range 3 {

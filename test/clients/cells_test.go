@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // key identifies a cell of the tables.
@@ -76,9 +78,7 @@ func play(t *testing.T, row string, scenario scenario, client *applier, by *scal
 	}
 	k := key{row, scenario.name}
 	suite.results.add(k, got)
-	if want := expected(k, scenario, by); got.with != want {
-		t.Errorf("with handoff: got %s, want %s", got.with, want)
-	}
+	expect.Equal(t, "with handoff", expected(k, scenario, by), got.with)
 	if suite.update {
 		return
 	}

@@ -5,8 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/golden"
 )
 
@@ -126,7 +125,5 @@ func TestThePageIsCurrent(t *testing.T) {
 		}
 	})
 	text := golden.Read(t, pagePath())
-	if diff := cmp.Diff(page(text, want), text); diff != "" {
-		t.Errorf("docs/clients.md is not what the tests would write (-want +got); run make e2e-clients UPDATE=yes:\n%s", diff)
-	}
+	expect.Equal(t, "docs/clients.md is not what the tests would write; run make e2e-clients UPDATE=yes", page(text, want), text)
 }

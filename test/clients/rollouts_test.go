@@ -108,15 +108,11 @@ func playTraffic(n *namespace, by *applier) {
 	if moved {
 		n.Errorf("want the weights 80 20 and the selectors unchanged, got %v %v", weights(), hashes())
 	}
-	if got := n.kubectl("", "get", "virtualservice", "web", "-o", "jsonpath={.spec.http[1].timeout}"); got != "9s" {
-		n.Errorf("want the edit of the other route, got %q", got)
-	}
+	expect.Equal(n, "the edit of the other route", "9s", n.kubectl("", "get", "virtualservice", "web", "-o", "jsonpath={.spec.http[1].timeout}"))
 	n.kubectl("", "patch", "rollout", "web", "--subresource=status", "--type=merge", "-p", `{"status":{"pauseConditions":null}}`)
 	n.eventually("the rollout goes on", func() bool { return n.weights() == "60 40" })
 	n.must(by.apply(n, routed{"9s"}))
-	if got := n.weights(); got != "60 40" {
-		n.Errorf("after the promotion: want 60 40, got %s", got)
-	}
+	expect.Equal(n, "weights after the promotion", "60 40", n.weights())
 }
 
 func (n *namespace) must(err error) {

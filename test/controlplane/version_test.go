@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 )
@@ -61,17 +59,13 @@ func TestEachFolderBuildsOneVersionOfKubernetes(t *testing.T) {
 			t.Errorf("%s replaces %d modules, want all staging modules", file, len(mod.Replace))
 		}
 		for _, replaced := range mod.Replace {
-			if want := (module{replaced.Old.Path, "v0." + patch}); replaced.New != want {
-				t.Errorf("%s, which requires Kubernetes 1.%s: %s", file, patch, cmp.Diff(want, replaced.New))
-			}
+			expect.Equal(t, file+", which requires Kubernetes 1."+patch, module{replaced.Old.Path, "v0." + patch}, replaced.New)
 		}
 		tools := make([]string, 0, len(mod.Tool))
 		for _, tool := range mod.Tool {
 			tools = append(tools, filepath.Base(tool.Path))
 		}
 		want := []string{"kube-apiserver", "kube-controller-manager", "kubectl"}
-		if diff := cmp.Diff(want, tools[len(tools)-len(want):]); diff != "" {
-			t.Errorf("%s builds (-want +got):\n%s", file, diff)
-		}
+		expect.Equal(t, file+" builds", want, tools[len(tools)-len(want):])
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/plugin/cli"
 	"github.com/ownership-handoff/handoff/plugin/doctor"
 )
@@ -78,9 +79,7 @@ func TestHealthyInstallationHasNoFindings(t *testing.T) {
 		"permissions": doctor.OK, "namespaces": doctor.OK, "dry-run": doctor.OK, "network": doctor.OK, "changes": doctor.OK,
 		"versions": doctor.OK, "guard": doctor.Skipped,
 	} {
-		if results[name] != want {
-			t.Errorf("%s: want %s, got %s", name, want, results[name])
-		}
+		expect.Equal(t, name, want, results[name])
 	}
 	if text := shown(report); !strings.Contains(text, "dry-run: ok "+cluster.version+" answered in namespace shop") {
 		t.Errorf("the webhook's answer is missing:\n%s", text)

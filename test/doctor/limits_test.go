@@ -171,9 +171,7 @@ func TestNothingIsStored(t *testing.T) {
 	if code, _, errors := run(t, cluster.Kubeconfig, "doctor"); code != cli.ExitOK {
 		t.Fatalf("exit code %d: %s", code, errors)
 	}
-	if after := list(); before != after {
-		t.Errorf("before:\n%s\nafter:\n%s", before, after)
-	}
+	expect.Equal(t, "the objects before and after", before, list())
 }
 
 // TestTheOutputForPeople records the output on the page of the documentation.

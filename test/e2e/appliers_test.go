@@ -56,9 +56,8 @@ func (s stage) applies(manifest string, args ...string) (r result) {
 	if *s.last != "" {
 		last = decoded(s.namespace, *s.last)
 	}
-	if _, err := s.by(s.namespace, s.manager, last, decoded(s.namespace, manifest)); err != nil {
-		s.Fatal(err)
-	}
+	_, err := s.by(s.namespace, s.manager, last, decoded(s.namespace, manifest))
+	expect.NoError(s, err)
 	*s.last = manifest
 	return result{}
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ownership-handoff/handoff/config"
 	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/golden"
@@ -29,9 +27,7 @@ func checkCataloguePage(t *testing.T, all []*packs.Entry, results [][]string) {
 		objects.Write(t, want, cataloguePage)
 		return
 	}
-	if diff := cmp.Diff(want, page); diff != "" {
-		t.Errorf("docs/catalogue.md is not what the test would write (-want +got); run it with UPDATE_GOLDEN=1:\n%s", diff)
-	}
+	expect.Equal(t, "docs/catalogue.md is not what the test would write; run it with UPDATE_GOLDEN=1", want, page)
 }
 
 func rulesTable(t *testing.T) [][]string {

@@ -195,9 +195,7 @@ func TestCatalogue(t *testing.T) { //nolint:tparallel // the page follows the su
 					if got.field != "kept" && without[i].field != "refused" {
 						t.Errorf("%s: %s: want the field kept, got it %s", p.Rule, p.Entry, got.field)
 					}
-					if got.edited != p.Edited {
-						t.Errorf("%s: %s: want %q after the edit, got %q", p.Rule, p.Entry, p.Edited, got.edited)
-					}
+					expect.Equal(t, p.Rule+": "+p.Entry+": after the edit", p.Edited, got.edited)
 					results[i][column] = without[i].field + " → " + got.field
 				}
 			})

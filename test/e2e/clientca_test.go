@@ -32,12 +32,10 @@ func TestOnlyClientsOfTheClientCAAreServed(t *testing.T) {
 	authority := filepath.Join(cluster.Plane.Dir, "kube-apiserver", "client-cert-auth-ca.crt")
 	s := startServer(n, cluster.Plane.Kubeconfig, "--client-ca="+authority, "--client-name=kube-apiserver-of-webhooks")
 	s.ready()
-	if _, err := s.review(); err == nil || !strings.Contains(err.Error(), "certificate required") {
-		t.Errorf("without a certificate: got %v", err)
-	}
-	if _, err := s.review(other); err == nil || !strings.Contains(err.Error(), "bad certificate") {
-		t.Errorf("with another name: got %v", err)
-	}
+	_, err := s.review()
+	expect.Error(t, "without a certificate", "certificate required", err)
+	_, err = s.review(other)
+	expect.Error(t, "with another name", "bad certificate", err)
 	if response, err := s.review(apiserver); err != nil || !response.Allowed || response.UID != "u" {
 		t.Errorf("with the certificate and the name: got %+v, %v", response, err)
 	}

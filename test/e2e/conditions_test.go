@@ -2,10 +2,10 @@ package e2e_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
@@ -37,9 +37,7 @@ func TestMatchConditionsDoNotFail(t *testing.T) {
 	large.apply(manifest("3", "app:1"), serverSide()...) // too large for client-side apply: annotations are limited to 256 KiB
 	large.autoscale("7")
 	r := large.apply(manifest("3", "app:2"), serverSide()...)
-	if !slices.Equal(r.Warnings(), keptReplicas(7, hpa)) {
-		t.Errorf("warnings: %q", r.Warnings())
-	}
+	expect.Equal(t, "warnings", keptReplicas(7, hpa), r.Warnings())
 	large.wantReplicas(7)
 
 	metrics := n.kubectl("get", "--raw", "/metrics").Stdout

@@ -71,18 +71,14 @@ func TestTheConfigurationIsFollowed(t *testing.T) {
 	n.eventually("the rule is in force", func() bool {
 		return n.must(n.run(seconds("3"), "apply", "--dry-run=server", "-o", "jsonpath={.spec.minReadySeconds}", "-f", "-")).Stdout == "9"
 	})
-	if broken() {
-		t.Error("the valid file is reported as broken")
-	}
+	expect.Equal(t, "the valid file is reported as broken", false, broken())
 	n.rewrite(file, "{")
 	n.eventually("the broken file is reported", broken)
 	if log := webhook.Log(); !strings.Contains(log, "still using the last valid configuration") {
 		t.Errorf("the log does not say what is used: %s", tail(log))
 	}
 	n.apply(seconds("4"))
-	if got := n.jsonpath(".spec.minReadySeconds"); got != "9" {
-		t.Errorf("with a broken file, the rule keeps minReadySeconds %s, want 9", got)
-	}
+	expect.Equal(t, "minReadySeconds, which the rule keeps with a broken file", "9", n.jsonpath(".spec.minReadySeconds"))
 }
 
 // rewrite replaces a file, as the kubelet does in a mounted ConfigMap.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // TestGracefulShutdownLosesNoRequest sends the requests that API servers send: requests on new connections after SIGTERM, which
@@ -22,9 +24,8 @@ func TestGracefulShutdownLosesNoRequest(t *testing.T) {
 	if took := time.Since(asked); took > delay-time.Second {
 		t.Fatalf("it became not ready only after %s", took)
 	}
-	if status, _ := s.get("/healthz"); status != http.StatusOK {
-		t.Errorf("a draining process must be live, got %d", status)
-	}
+	status, _ := s.get("/healthz")
+	expect.Equal(t, "a draining process must be live", http.StatusOK, status)
 	for range 5 {
 		response, err := s.review()
 		if err != nil {

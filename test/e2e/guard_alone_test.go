@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // playGuard plays scenarios in which the guard acts alone, as while all pods of handoff are down.
@@ -117,9 +119,7 @@ func sentBy(agent string) step {
 	return did(func(n *namespace) {
 		n.Helper()
 		patch := client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"replicas":9}}`))
-		if err := n.scheduler(agent).Patch(n.Context(), n.object(), patch); err != nil {
-			n.Fatal(err)
-		}
+		expect.NoError(n, n.scheduler(agent).Patch(n.Context(), n.object(), patch))
 	})
 }
 

@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
@@ -59,9 +59,7 @@ func (n *namespace) scheduler(agent string) client.Client {
 	config.UserAgent, config.WarningHandlerWithContext = agent, rest.NoWarnings{}
 	config.Impersonate = rest.ImpersonationConfig{UserName: "system:kube-scheduler", Groups: []string{"system:masters"}}
 	api, err := client.New(config, client.Options{})
-	if err != nil {
-		n.Fatal(err)
-	}
+	expect.NoError(n, err)
 	return api
 }
 
@@ -130,12 +128,8 @@ func TestTheWebhookStoresTheSameWithTheGuard(t *testing.T) {
 				}).untraced().twice()
 				scenario{steps: slices.Concat(before, steps[:last], []step{compared})}.play(t, applier{})
 			}
-			if diff := cmp.Diff(warnings[0], warnings[1]); diff != "" {
-				t.Errorf("the warnings (-without +with the guard):\n%s", diff)
-			}
-			if diff := cmp.Diff(stores[0], stores[1]); diff != "" {
-				t.Errorf("the object (-without +with the guard):\n%s", diff)
-			}
+			expect.Equal(t, "the warnings without and with the guard", warnings[0], warnings[1])
+			expect.Equal(t, "the object without and with the guard", stores[0], stores[1])
 		})
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/optin"
 )
 
@@ -189,9 +189,7 @@ func TestKubectlDiffShowsNoRemovalThatAnApplyKeeps(t *testing.T) {
 		}
 		r := s.run(manifest, "diff", "-f", "-")
 		want := []string{".spec.replicas shows 1; if the manifest only dropped it, kubectl apply keeps 7"}
-		if diff := cmp.Diff(want, r.Warnings()); diff != "" {
-			s.Errorf("warnings (-want +got):\n%s", diff)
-		}
+		expect.Equal(s, "warnings", want, r.Warnings())
 		return r
 	}}
 	playBy(t, bothSides(), map[string]scenario{

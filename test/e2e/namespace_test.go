@@ -90,9 +90,8 @@ func (n *namespace) appliedBy(manager, manifest string) {
 	n.Helper()
 	o := decoded(n, manifest)
 	o.SetName(cmp.Or(o.GetName(), "web"))
-	if _, err := n.patchedAs(manager, o, types.ApplyPatchType, []byte(manifest), client.ForceOwnership); err != nil {
-		n.Fatal(err)
-	}
+	_, err := n.patchedAs(manager, o, types.ApplyPatchType, []byte(manifest), client.ForceOwnership)
+	expect.NoError(n, err)
 }
 
 func (n *namespace) must(r result) result {
@@ -130,9 +129,7 @@ func (n *namespace) replicas() int64 {
 
 func (n *namespace) wantReplicas(want int64) {
 	n.Helper()
-	if got := n.replicas(); got != want {
-		n.Errorf("replicas: got %d, want %d", got, want)
-	}
+	expect.Equal(n, "replicas", want, n.replicas())
 }
 
 // fieldManagers returns the managers of a field as MANAGER/OPERATION[/SUBRESOURCE], in order.

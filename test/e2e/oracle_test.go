@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -66,9 +66,7 @@ func TestTheOracle(t *testing.T) {
 					}
 				}), applies(c.manifest).check(stores(&with)),
 			)}.play(t, applier{})
-			if diff := gocmp.Diff(manual, with); diff != "" {
-				t.Errorf("the object (-manual +handoff):\n%s", diff)
-			}
+			expect.Equal(t, "the object of the manual procedure and of handoff", manual, with)
 		})
 	}
 }
@@ -106,9 +104,7 @@ func TestTheOracleOfServerSideApply(t *testing.T) {
 	scenario{mode: without, steps: []step{
 		applies(deployment("", "app:1")), scaled("3"), autoscale, applies(deployment("", "app:2")), then(&twin),
 	}}.play(t, applier{args: serverSide()})
-	if diff := gocmp.Diff(twin, with); diff != "" {
-		t.Errorf("the object (-manual +handoff):\n%s", diff)
-	}
+	expect.Equal(t, "the object of the manual procedure and of handoff", twin, with)
 }
 
 // stored returns the object web without the fields that differ between equal objects: identity, times, and versions. This

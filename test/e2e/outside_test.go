@@ -2,13 +2,13 @@ package e2e_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -148,9 +148,7 @@ func (o outside) play(n *namespace, args []string) {
 		if r.Stdout != value {
 			n.Fatalf("after an apply of %q: got %q, want %q", lines, r.Stdout, value)
 		}
-		if diff := cmp.Diff([]string{o.manager + "/Apply"}, fieldManagers(n.T, o.read(n), o.field)); diff != "" {
-			n.Errorf("managers after an apply of %q (-want +got):\n%s", lines, diff)
-		}
+		expect.Equal(n, fmt.Sprintf("managers after an apply of %q", lines), []string{o.manager + "/Apply"}, fieldManagers(n.T, o.read(n), o.field))
 		if got := r.Warnings(); strings.Contains(lines, "Cg==") && (len(got) != 1 || !strings.Contains(got[0], "owned by "+o.manager[:15])) {
 			n.Errorf("warnings %q", got)
 		}
@@ -159,14 +157,10 @@ func (o outside) play(n *namespace, args []string) {
 		if args != nil && strings.HasPrefix(o.kind, "customresourcedefinitions") {
 			continue // without handoff, too, the field stays that the controller applied, and the API server refuses the write
 		}
-		if got := apply(lines).Stdout; got != "" {
-			n.Errorf("after an apply of %q: got %q, want none", lines, got)
-		}
+		expect.Equal(n, fmt.Sprintf("after an apply of %q", lines), "", apply(lines).Stdout)
 		apply(o.sets[0])
 		value = write()
-		if got := apply(o.sets[1]).Stdout; got != value {
-			n.Errorf("after an apply of %q: got %q, want %q", o.sets[1], got, value)
-		}
+		expect.Equal(n, fmt.Sprintf("after an apply of %q", o.sets[1]), value, apply(o.sets[1]).Stdout)
 	}
 	o.reported(n)
 }

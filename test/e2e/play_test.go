@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -110,9 +110,7 @@ func applies(manifest string, args ...string) step {
 func stores(replicas, manifest string, args ...string) step {
 	return applies(manifest, append(args, "-o", "jsonpath={.spec.replicas}")...).check(func(s stage, r result) {
 		s.Helper()
-		if r.Stdout != replicas {
-			s.Errorf("stored replicas: got %s, want %s", r.Stdout, replicas)
-		}
+		expect.Equal(s, "stored replicas", replicas, r.Stdout)
 	})
 }
 
@@ -177,9 +175,7 @@ func (p step) replicas(want int64) step {
 func (p step) value(path, want string) step {
 	return p.check(func(s stage, _ result) {
 		s.Helper()
-		if got := s.jsonpath(path); got != want {
-			s.Errorf("%s: got %q, want %q", path, got, want)
-		}
+		expect.Equal(s, path, want, s.jsonpath(path))
 	})
 }
 
@@ -187,9 +183,7 @@ func (p step) value(path, want string) step {
 func (p step) warns(want ...string) step {
 	return p.check(func(s stage, r result) {
 		s.Helper()
-		if diff := gocmp.Diff(want, r.Warnings()); diff != "" {
-			s.Errorf("warnings (-want +got):\n%s", diff)
-		}
+		expect.Equal(s, "warnings", want, r.Warnings())
 	})
 }
 
@@ -243,9 +237,7 @@ func (p step) managers(want ...string) step {
 func (p step) managedBy(path fieldpath.Path, want ...string) step {
 	return p.check(func(s stage, _ result) {
 		s.Helper()
-		if diff := gocmp.Diff(want, fieldManagers(s.T, s.object(), path)); diff != "" {
-			s.Errorf("managers of %s (-want +got):\n%s", path, diff)
-		}
+		expect.Equal(s, "managers of "+path.String(), want, fieldManagers(s.T, s.object(), path))
 	})
 }
 

@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 const selfSignedSecret = "handoff-webhook-tls"
@@ -39,9 +41,7 @@ func (n *namespace) shared() map[string][]byte {
 	n.Helper()
 	secret := &corev1.Secret{}
 	err := cluster.client.Get(n.Context(), client.ObjectKey{Namespace: n.name, Name: selfSignedSecret}, secret)
-	if client.IgnoreNotFound(err) != nil {
-		n.Fatal(err)
-	}
+	expect.NoError(n, client.IgnoreNotFound(err))
 	return secret.Data
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
 
@@ -213,9 +214,7 @@ func TestRow12(t *testing.T) {
 		"without an autoscaler":                  {steps: []step{applies(deployment("3", "app:1")).replicas(3)}},
 		"kubectl create, which is no apply": autoscaled(deleted, did(func(n *namespace) {
 			r := n.must(n.run(deployment("3", "app:1"), "create", "-f", "-", "-o", "jsonpath={.spec.replicas}"))
-			if r.Stdout != "3" {
-				n.Errorf("kubectl create: got %s replicas, want 3", r.Stdout)
-			}
+			expect.Equal(n, "replicas of kubectl create", "3", r.Stdout)
 		})),
 	})
 }

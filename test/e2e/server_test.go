@@ -98,9 +98,8 @@ func (s *server) half() (finish func() (*admissionv1.AdmissionResponse, error)) 
 	}()
 	send := func(text string) {
 		s.Helper()
-		if _, err := io.WriteString(writer, text); err != nil {
-			s.Fatal(err)
-		}
+		_, err := io.WriteString(writer, text)
+		expect.NoError(s, err)
 	}
 	send(aReview[:len(aReview)/2])
 	s.eventually("it is in flight", func() bool { return s.metricHas("handoff_reviews_in_flight 1\n") })
@@ -116,9 +115,8 @@ func (s *server) half() (finish func() (*admissionv1.AdmissionResponse, error)) 
 // ready writes a certificate and waits until the server is ready.
 func (s *server) ready() {
 	s.Helper()
-	if _, err := handofftest.WriteCertificate(s.certDir); err != nil {
-		s.Fatal(err)
-	}
+	_, err := handofftest.WriteCertificate(s.certDir)
+	expect.NoError(s, err)
 	s.waitReady()
 }
 

@@ -104,9 +104,7 @@ func TestTheUnionsThatTheAPIServerRefuses(t *testing.T) {
 				if paths := differences("", want, decoded(n, r.Stdout).Object["spec"]); len(paths) > 0 {
 					says = keeps + strings.Join(paths, " ")
 				}
-				if says != s.says {
-					t.Errorf("%s apply: got %q, want %q", side, says, s.says)
-				}
+				expect.Equal(t, side+" apply", s.says, says)
 			}
 		})
 	}

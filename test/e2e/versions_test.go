@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -100,9 +100,7 @@ func (w way) applies(fields ...string) step {
 		s.Helper()
 		before := othersOf(s.object())
 		r := once.do(s)
-		if diff := gocmp.Diff(before, othersOf(s.object())); diff != "" {
-			s.Errorf("the entries of others (-before +after):\n%s", diff)
-		}
+		expect.Equal(s, "the entries of others, before and after", before, othersOf(s.object()))
 		return r
 	}}.twice()
 }

@@ -34,9 +34,8 @@ func TestDiffNamesWhatIsNotAsExpected(t *testing.T) {
 	if lines := o.Diff(stored); len(lines) > 0 {
 		t.Errorf("want no difference, got %q", lines)
 	}
-	if o, _, err = o.After(apply(ledger.Values{label: "b", replicas: int64(3)})); err != nil {
-		t.Fatal(err)
-	}
+	o, _, err = o.After(apply(ledger.Values{label: "b", replicas: int64(3)}))
+	expect.NoError(t, err)
 	stored.Values[".metadata.labels.added"] = "by nobody"
 	want := []string{
 		".metadata.labels.added: want <nil>, got by nobody",
@@ -75,9 +74,8 @@ func TestAWriteByTheManagerOfMostOfLastAppliedCountsAsAnApply(t *testing.T) {
 			edit("operator", ledger.Values{label: "a"}), edit("tuner", ledger.Values{ruled: int64(2)}), apply(test.manifest), edit("operator", ledger.Values{ruled: int64(3)}),
 		} {
 			var err error
-			if o, got, err = o.After(w); err != nil {
-				t.Fatal(err)
-			}
+			o, got, err = o.After(w)
+			expect.NoError(t, err)
 		}
 		expect.Equal(t, sentence, test.want, got)
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 func TestHelmLint(t *testing.T) {
@@ -149,13 +151,9 @@ func TestTheGuardHasTheVersionThatKubernetesServes(t *testing.T) {
 				continue
 			}
 			policies++
-			if got := object.GetAPIVersion(); got != "admissionregistration.k8s.io/"+want {
-				t.Errorf("Kubernetes %s: %s has version %s, want %s", version, key, got, want)
-			}
+			expect.Equal(t, "Kubernetes "+version+": "+key, "admissionregistration.k8s.io/"+want, object.GetAPIVersion())
 		}
-		if policies != 4 {
-			t.Errorf("Kubernetes %s: %d policies and bindings, want 4", version, policies)
-		}
+		expect.Equal(t, "Kubernetes "+version+": policies and bindings", 4, policies)
 	}
 }
 

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 func TestTheChartRendersTheObjectsOfTheOverlays(t *testing.T) {
@@ -46,9 +46,7 @@ func TestTheChartRendersTheObjectsOfTheOverlays(t *testing.T) {
 			want := alike(t, kustomize(t, c.folders...))
 			// Helm creates the namespace of a release if it does not exist.
 			delete(want, "Namespace/"+system)
-			if diff := cmp.Diff(want, alike(t, chart(t, c.values...))); diff != "" {
-				t.Errorf("-overlay +chart:\n%s", diff)
-			}
+			expect.Equal(t, "the overlay and the chart", want, alike(t, chart(t, c.values...)))
 		})
 	}
 }

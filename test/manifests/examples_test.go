@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 func example(names ...string) string {
@@ -18,9 +19,7 @@ func example(names ...string) string {
 func TestTheAPIServerAcceptsTheExamples(t *testing.T) {
 	t.Parallel()
 	t.Cleanup(func() { run(t, "", "delete", "namespace", "shop", "--ignore-not-found") })
-	if r := kubectl(t, "", "apply", "--validate=strict", "-f", example("shop")); r.Stderr != "" {
-		t.Errorf("kubectl apply warns:\n%s", r.Stderr)
-	}
+	expect.Equal(t, "warnings of kubectl apply", "", kubectl(t, "", "apply", "--validate=strict", "-f", example("shop")).Stderr)
 	installations := map[string]objects{
 		"a kustomization with a rule": decode(t, kubectl(t, "", "kustomize", example("rule")).Stdout),
 		"failurePolicy Fail":          decode(t, kubectl(t, "", "kustomize", example("fail")).Stdout),
@@ -31,9 +30,8 @@ func TestTheAPIServerAcceptsTheExamples(t *testing.T) {
 		"a chart without one":         rendered(t, "web", example("helm", "web"), "--set", "autoscaling.enabled=false"),
 	}
 	for sentence, all := range installations {
-		if r := kubectl(t, all.without(unserved).text(t), "apply", "--dry-run=server", "--validate=strict", "-f-"); r.Stderr != "" {
-			t.Errorf("%s: kubectl apply warns:\n%s", sentence, r.Stderr)
-		}
+		r := kubectl(t, all.without(unserved).text(t), "apply", "--dry-run=server", "--validate=strict", "-f-")
+		expect.Equal(t, sentence+": warnings of kubectl apply", "", r.Stderr)
 	}
 	for sentence, want := range map[string]bool{"a chart with an autoscaler": false, "a chart without one": true} {
 		_, found, err := unstructured.NestedFieldNoCopy(installations[sentence]["Deployment/web"].Object, "spec", "replicas")

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
@@ -107,9 +108,7 @@ func TestThePermissionsAreMinimal(t *testing.T) {
 		"delete its Secret":                                  {"delete secret/handoff-webhook-tls -n handoff-system", "no"},
 	} {
 		t.Run(sentence, func(t *testing.T) {
-			if got := may(c.question); got != c.want {
-				t.Errorf("kubectl auth can-i %s: got %q, want %s", c.question, got, c.want)
-			}
+			expect.Equal(t, "kubectl auth can-i "+c.question, c.want, may(c.question))
 		})
 	}
 }

@@ -4,13 +4,13 @@ import (
 	"maps"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/optin"
 )
 
@@ -92,7 +92,5 @@ func TestOnlyWebhooksForObjectsInNamespacesCanRefuse(t *testing.T) {
 		"webhook.ownership-handoff.io": "Fail", "objects.ownership-handoff.io": "Fail", "namespaces.ownership-handoff.io": "Ignore",
 		"cluster.ownership-handoff.io": "Ignore",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
+	expect.Equal(t, "failure policies", want, got)
 }

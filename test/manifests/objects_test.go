@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/jsontest"
 )
 
@@ -174,7 +175,5 @@ func TestRolesNameTheObjectsOfAnInstallationWithAPrefix(t *testing.T) {
 			}
 		}
 	}
-	if found != 4 {
-		t.Errorf("want 4 names, got %d", found)
-	}
+	expect.Equal(t, "names", 4, found)
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 
@@ -60,9 +59,7 @@ func TestThePermissionsAreThoseOfTheConfiguredScalers(t *testing.T) {
 		t.Run(scalers, func(t *testing.T) {
 			t.Parallel()
 			got := readableScalers(t, chart(t, "config.scalers="+scalers))
-			if diff := cmp.Diff(resourcesOf(t, "scalers: "+scalers+"\n"), got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
+			expect.Equal(t, "readable scalers", resourcesOf(t, "scalers: "+scalers+"\n"), got)
 		})
 	}
 }

@@ -78,7 +78,7 @@ func allNamespaces(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	manifests, err := filepath.Rel(dir, filepath.Join(cluster.root, "manifests"))
-	must(t, err)
+	expect.NoError(t, err)
 	text := "resources: [" + manifests + "/base]\ncomponents: [" + manifests + "/components/all-namespaces]\n"
 	objects.Write(t, text, dir, "kustomization.yaml")
 	return dir
@@ -145,7 +145,7 @@ func compare(t *testing.T, cells []cell) {
 	var wrong []string
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Second) {
 		in, err := installation.Of(t.Context(), cluster.plane.Config)
-		must(t, err)
+		expect.NoError(t, err)
 		wrong = nil
 		for _, c := range cells {
 			var labels map[string]string
@@ -174,7 +174,7 @@ func modeOf(t *testing.T, c cell) optin.Mode {
 	config := rest.CopyConfig(cluster.plane.Config)
 	config.WarningHandlerWithContext = objects.Warnings{}
 	client, err := dynamic.NewForConfig(config)
-	must(t, err)
+	expect.NoError(t, err)
 	var seen []string
 	ctx := objects.WithWarnings(context.Background(), &seen)
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}},"spec":{"replicas":3,"paused":true}}`,
@@ -182,7 +182,7 @@ func modeOf(t *testing.T, c cell) optin.Mode {
 	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	o, err := client.Resource(deployments).Namespace(c.namespace).Patch(ctx, c.name(), types.MergePatchType, []byte(patch),
 		metav1.PatchOptions{FieldManager: "kubectl-client-side-apply", DryRun: []string{metav1.DryRunAll}})
-	must(t, err)
+	expect.NoError(t, err)
 	replicas, _, err := unstructured.NestedInt64(o.Object, "spec", "replicas")
 	switch {
 	case err != nil:

@@ -51,7 +51,7 @@ func newNeighbor(t *testing.T, inMode string) *neighbor {
 	config.QPS, config.WarningHandlerWithContext = -1, objects.Warnings{}
 	var err error
 	n.api, err = client.New(config, client.Options{})
-	must(t, err)
+	expect.NoError(t, err)
 	return n
 }
 
@@ -79,7 +79,7 @@ func (n *neighbor) apply(ctx context.Context, options ...client.PatchOption) (se
 func (n *neighbor) look(t *testing.T) string {
 	t.Helper()
 	seen, _, err := n.apply(t.Context(), client.DryRunAll)
-	must(t, err)
+	expect.NoError(t, err)
 	all := []string{seen}
 	for _, kind := range []string{"v1/Namespace", "apps/v1/Deployment", "autoscaling/v2/HorizontalPodAutoscaler", "v1/ConfigMap", "v1/Event"} {
 		list := &unstructured.UnstructuredList{}
@@ -89,9 +89,9 @@ func (n *neighbor) look(t *testing.T) string {
 		if kind == "v1/Namespace" {
 			options = []client.ListOption{client.MatchingFields{"metadata.name": n.namespace}}
 		}
-		must(t, n.api.List(t.Context(), list, options...))
+		expect.NoError(t, n.api.List(t.Context(), list, options...))
 		text, err := json.MarshalIndent(list.Items, "", " ")
-		must(t, err)
+		expect.NoError(t, err)
 		all = append(all, string(text))
 	}
 	return strings.Join(all, "\n")
@@ -113,13 +113,13 @@ func newTenant(t *testing.T, neighbor string) *tenant {
 		kubectl(t, "", "create", "rolebinding", role, "-n", m.namespace, "--clusterrole=system:aggregate-to-"+role, "--user=mallory")
 	}
 	kubeconfig, err := cluster.plane.AddUser("mallory", "system:authenticated")
-	must(t, err)
+	expect.NoError(t, err)
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	must(t, err)
+	expect.NoError(t, err)
 	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
 	m.api, err = client.New(config, client.Options{})
-	must(t, err)
-	must(t, applies("kubectl", strings.Replace(own("", "a", ""), `"replicas":3`, `"replicas":5`, 1))(m))
+	expect.NoError(t, err)
+	expect.NoError(t, applies("kubectl", strings.Replace(own("", "a", ""), `"replicas":3`, `"replicas":5`, 1))(m))
 	kubectl(t, "", "autoscale", "deployment", "own", "-n", m.namespace, "--max=9") // all applies keep 5
 	return m
 }
@@ -128,7 +128,7 @@ func newTenant(t *testing.T, neighbor string) *tenant {
 func (m *tenant) object(text string) *unstructured.Unstructured {
 	m.Helper()
 	o := &unstructured.Unstructured{}
-	must(m.T, json.Unmarshal([]byte(strings.NewReplacer("NEIGHBOR", m.neighbor, "NS", m.namespace).Replace(text)), &o.Object))
+	expect.NoError(m, json.Unmarshal([]byte(strings.NewReplacer("NEIGHBOR", m.neighbor, "NS", m.namespace).Replace(text)), &o.Object))
 	if o.GetNamespace() == "" && o.GetKind() != "Namespace" {
 		o.SetNamespace(m.namespace)
 	}
@@ -364,9 +364,9 @@ func TestTheLoadOfATenantDelaysNoOthers(t *testing.T) {
 	undecided := 0
 	for range 40 {
 		_, alone, err := without.apply(t.Context(), client.DryRunAll)
-		must(t, err)
+		expect.NoError(t, err)
 		seen, took, err := n.apply(t.Context(), client.DryRunAll)
-		must(t, err)
+		expect.NoError(t, err)
 		if !strings.Contains(seen, "replicas 7") {
 			undecided++
 		}

@@ -28,7 +28,7 @@ func TestObjectsOutsideNamespacesAreCalledForOnlyWithTheLabel(t *testing.T) {
 		{Group: "scheduling.k8s.io", Resource: "priorityclasses"},
 	}
 	in, err := installation.Of(t.Context(), cluster.plane.Config)
-	must(t, err)
+	expect.NoError(t, err)
 	for label, called := range map[string]string{"": "", "off": "", "enforce": outside, "enfroce": outside} {
 		t.Run(label, func(t *testing.T) {
 			object, labels := installation.Object{}, ""
@@ -68,7 +68,7 @@ func applyOutside(t *testing.T, generation, labels string) {
 
 // TestNothingOutsideNamespacesIsBlockedWithoutPods stops the webhook.
 func TestNothingOutsideNamespacesIsBlockedWithoutPods(t *testing.T) {
-	must(t, cluster.webhook.Stop())
+	expect.NoError(t, cluster.webhook.Stop())
 	defer install(t, handofftest.Options{})
 	before := apiServerMetric(t, "apiserver_admission_webhook_fail_open_count", outside)
 	applyOutside(t, "1", optin.Label+": enforce")

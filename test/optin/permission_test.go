@@ -78,7 +78,7 @@ func clientOf(t *testing.T, user string, groups ...string) client.Client {
 	config := rest.CopyConfig(cluster.plane.Config)
 	config.Impersonate.UserName, config.Impersonate.Groups = user, groups
 	c, err := client.New(config, client.Options{})
-	must(t, err)
+	expect.NoError(t, err)
 	return c
 }
 

@@ -17,7 +17,7 @@ import (
 // TestLabelsAreRepairedAfterAnOutage changes namespaces while no webhook answers.
 func TestLabelsAreRepairedAfterAnOutage(t *testing.T) {
 	annotated, removed, forged, untouched := newNamespace(t, ""), newNamespace(t, "enforce"), newNamespace(t, ""), newNamespace(t, "")
-	must(t, cluster.webhook.Stop())
+	expect.NoError(t, cluster.webhook.Stop())
 	kubectl(t, "", "annotate", "namespace", annotated, mode+"=enforce")
 	kubectl(t, "", "annotate", "namespace", removed, mode+"-")
 	kubectl(t, "", "label", "namespace", forged, mode+"="+strings.Repeat("x", 63))
@@ -62,7 +62,7 @@ func TestRepairsThatCannotSucceed(t *testing.T) {
 
 	const reader = "system:serviceaccount:elsewhere:reader"
 	kubeconfig, err := cluster.plane.AddUser(reader)
-	must(t, err)
+	expect.NoError(t, err)
 	kubectl(t, "", "create", "clusterrolebinding", "reader", "--clusterrole=handoff-webhook", "--user="+reader)
 	webhook := startUnregistered(t, kubeconfig) // it is not ready
 	eventually(t, "the repair is forbidden", func() bool {

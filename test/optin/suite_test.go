@@ -18,6 +18,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
@@ -116,16 +117,8 @@ func startWebhook(ctx context.Context, options handofftest.Options) (err error) 
 func kubectl(t *testing.T, stdin string, args ...string) process.Result {
 	t.Helper()
 	r := process.Run(t.Context(), nil, stdin, cluster.plane.Kubectl, args...)
-	must(t, r.Err)
+	expect.NoError(t, r.Err)
 	return r
-}
-
-// must ends the test if an error is not nil.
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func short(text string) string { return text[:min(len(text), 300)] }
@@ -137,14 +130,14 @@ func install(t *testing.T, options handofftest.Options) {
 	if err == nil {
 		err = startWebhook(t.Context(), options)
 	}
-	must(t, err)
+	expect.NoError(t, err)
 }
 
 // unregister removes the registration of the webhook until the test ends.
 func unregister(t *testing.T) {
 	t.Helper()
-	must(t, cluster.webhook.Unregister(t.Context()))
-	t.Cleanup(func() { must(t, cluster.webhook.Register(context.WithoutCancel(t.Context()))) })
+	expect.NoError(t, cluster.webhook.Unregister(t.Context()))
+	t.Cleanup(func() { expect.NoError(t, cluster.webhook.Register(context.WithoutCancel(t.Context()))) })
 }
 
 // namespaceIn decodes the namespace that a command has printed with -o json.
@@ -173,17 +166,17 @@ func newNamespace(t *testing.T, inMode string) (name string) {
 func startUnregistered(t *testing.T, kubeconfig string) *handofftest.Webhook {
 	t.Helper()
 	webhook, err := handofftest.Start(t.Context(), cluster.plane, handofftest.Options{Kubeconfig: kubeconfig})
-	must(t, err)
-	t.Cleanup(func() { must(t, webhook.Stop()) })
+	expect.NoError(t, err)
+	t.Cleanup(func() { expect.NoError(t, webhook.Stop()) })
 	return webhook
 }
 
 func get(t *testing.T, name string) *corev1.Namespace {
 	t.Helper()
 	o, err := cluster.reader.Get(t.Context(), "", "namespace", name)
-	must(t, err)
+	expect.NoError(t, err)
 	read := &corev1.Namespace{}
-	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, read))
+	expect.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, read))
 	return read
 }
 
@@ -231,7 +224,7 @@ func metric(t *testing.T, name string) string {
 func metrics(t *testing.T, prefix string) (lines []string) {
 	t.Helper()
 	text, err := cluster.webhook.Metrics(t.Context())
-	must(t, err)
+	expect.NoError(t, err)
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, prefix) {
 			lines = append(lines, strings.TrimSpace(line))
@@ -251,7 +244,7 @@ func audited(t *testing.T, offset int64, namespace string) (lines []string) {
 			ObjectRef   struct{ Resource, Namespace string }
 			User        struct{ Username string }
 		}
-		must(t, json.Unmarshal([]byte(line), &event))
+		expect.NoError(t, json.Unmarshal([]byte(line), &event))
 		if event.ObjectRef.Namespace != namespace || event.User.Username == "system:apiserver" {
 			continue
 		}
@@ -272,6 +265,6 @@ func audited(t *testing.T, offset int64, namespace string) (lines []string) {
 func auditOffset(t *testing.T) int64 {
 	t.Helper()
 	info, err := os.Stat(filepath.Join(cluster.plane.Dir, "audit.log"))
-	must(t, err)
+	expect.NoError(t, err)
 	return info.Size()
 }

@@ -114,8 +114,6 @@ func TestAudit(t *testing.T) {
 		_, offline, _ := strings.Cut(handoff(t, "/no/such/file", "audit -f "+file), "\n")
 		online, _, _ = strings.Cut(online, "\nRemedies for")
 		offline, _, _ = strings.Cut(offline, "\nRemedies for")
-		if online != offline {
-			t.Errorf("of the cluster:\n%s\nof the file:\n%s", online, offline)
-		}
+		expect.Equal(t, "the audit of the cluster and of the file", online, offline)
 	})
 }

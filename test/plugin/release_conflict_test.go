@@ -87,9 +87,7 @@ func TestReleaseRetriesOnConflict(t *testing.T) {
 			}
 			live := settings.live(t, yard)
 			at := live.Value(fieldpath.MakePathOrDie("metadata", "annotations", "example.com/at"))
-			if string(at) != fmt.Sprintf(`"%d"`, min(changed.times, 5)) {
-				t.Errorf("the concurrent change is %s", at)
-			}
+			expect.Equal(t, "the concurrent change", fmt.Sprintf(`"%d"`, min(changed.times, 5)), string(at))
 			if text, _ := live.Annotation(ownership.LastAppliedAnnotation).String(); strings.Contains(text, "size") != (changed.times > 5) {
 				t.Errorf("last-applied: %s", text)
 			}
@@ -110,9 +108,7 @@ func TestInterruptedReleaseIsCompletedByRerun(t *testing.T) {
 	if said = handoff(t, cluster.controlPlane.Kubeconfig, line); !strings.Contains(said, "web unchanged\n[exit code 0]") {
 		t.Errorf("completed: %s", said)
 	}
-	if got := annotationManagers(t, yard); got != "kubectl-client-side-apply" {
-		t.Errorf("the annotation is managed by %s", got)
-	}
+	expect.Equal(t, "managers of the annotation", "kubectl-client-side-apply", annotationManagers(t, yard))
 }
 
 func annotationManagers(t *testing.T, yard string) string {

@@ -152,14 +152,10 @@ func TestReleasedFieldSurvivesTheNextApply(t *testing.T) {
 			r.wantReleased(t, yards["released"])
 			expect.NoError(t, os.WriteFile(after, removeAdvised(t, said, r.field, r.manifest), 0o600))
 			r.play(t, yards["released"], after, r.after)
-			if got := r.valueIn(t, yards["released"]); got != r.value {
-				t.Errorf("released: %s is %s, want %s", r.field, got, r.value)
-			}
+			expect.Equal(t, "released: "+r.field, r.value, r.valueIn(t, yards["released"]))
 			// An autoscaler would scale again at once.
 			r.play(t, yards["left"], after, []string{"delete hpa --all", r.after[0]})
-			if got := r.valueIn(t, yards["left"]); got != r.want {
-				t.Errorf("not released: %s is %s, want %s", r.field, got, r.want)
-			}
+			expect.Equal(t, "not released: "+r.field, r.want, r.valueIn(t, yards["left"]))
 			if r.byHand {
 				r.play(t, yards["byhand"], after, append([]string{"apply set-last-applied -f MANIFEST"}, r.after...))
 				storedIn := func(yard string) map[string]any {

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/internal/optin"
@@ -52,9 +50,7 @@ func TestRelease(t *testing.T) {
 	))
 	// The field has no manager: the autoscaler still scales, and once it is gone, a manifest sets the field without a conflict.
 	play(t, "patch hpa dock -n yard -p {\"spec\":{\"minReplicas\":4}}", "wait -n yard --for=jsonpath={.spec.replicas}=4 deployment dock")
-	if got := managersOf(t, stored(t, "deployment/dock", "yard"), ".spec.replicas"); got != "" {
-		t.Errorf("replicas are managed by %q", got)
-	}
+	expect.Equal(t, "managers of the replicas", "", managersOf(t, stored(t, "deployment/dock", "yard"), ".spec.replicas"))
 	play(t, "delete hpa dock -n yard", "apply --server-side -n yard -f testdata/dock.yaml")
 }
 
@@ -124,9 +120,7 @@ func TestReleaseRefusalsAreOneLine(t *testing.T) {
 		"release horizontalpodautoscaler.v1.autoscaling/older .spec.maxReplicas -n yard",
 		"release horizontalpodautoscaler.v1.autoscaling/older .spec.minReplicas -n yard --dry-run=server"))
 	checkGolden(t, "releaselimited", transcript(t, cluster.limited, "release deployment/store .spec.replicas -n yard"))
-	if diff := cmp.Diff(before, annotationsInYard(t)); diff != "" {
-		t.Errorf("something was written (-before +after):\n%s", diff)
-	}
+	expect.Equal(t, "the annotations before and after", before, annotationsInYard(t))
 }
 
 // annotationsInYard returns the annotations of the objects that the tests create, without those that controllers write.
@@ -154,9 +148,7 @@ func TestReleaseIsIndependentOfTheWebhook(t *testing.T) {
 			results[mode] = append(results[mode], field+" is managed by "+managersOf(t, live, field))
 		}
 	}
-	if diff := cmp.Diff(results["off"], results["enforce"]); diff != "" {
-		t.Errorf("without and with handoff (-without +with):\n%s", diff)
-	}
+	expect.Equal(t, "without and with handoff", results["off"], results["enforce"])
 	if text := strings.Join(results["off"], "\n"); !strings.Contains(text, "web released .spec.replicas, ") {
 		t.Errorf("nothing was released:\n%s", text)
 	}

@@ -79,9 +79,8 @@ func TestStripKeepsTheAutoscalersReplicas(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			ns := newYard(t, "strip")
-			if _, err := appliedText(t, bowManifest(t, "3", 0), c.mode, "-n", ns); err != nil {
-				t.Fatal(err)
-			}
+			_, err := appliedText(t, bowManifest(t, "3", 0), c.mode, "-n", ns)
+			expect.NoError(t, err)
 			autoscaleTo(t, ns, "web", c.scaled)
 			if c.release {
 				if out := handoff(t, cluster.controlPlane.Kubeconfig, "release deployment/web .spec.replicas -n "+ns); !strings.Contains(out, "[exit code 0]") {
@@ -149,20 +148,15 @@ func TestStripAsPostRendererOfHelm3(t *testing.T) {
 			t.Fatalf("round %d: got %s, want %s", round, got, want)
 		}
 	}
-	if after := scaled(); after != before {
-		t.Errorf("the autoscaler had to scale again: at %s, and at %s", before, after)
-	}
+	expect.Equal(t, "replicas before and after, which the autoscaler need not change", before, scaled())
 	must(t, "delete", "hpa", "web", "-n", ns) // it would scale again at once
-	if got := helm(11, "upgrade"); got != "3 11" {
-		t.Errorf("without the post-renderer: got %s: this test shows nothing", got)
-	}
+	expect.Equal(t, "without the post-renderer, unless this test shows nothing", "3 11", helm(11, "upgrade"))
 }
 
 func TestStripAsFunctionOfKustomize(t *testing.T) {
 	ns := newYard(t, "strip")
-	if _, err := appliedText(t, bowManifest(t, "3", 0), "--server-side", "-n", ns); err != nil {
-		t.Fatal(err)
-	}
+	_, err := appliedText(t, bowManifest(t, "3", 0), "--server-side", "-n", ns)
+	expect.NoError(t, err)
 	autoscaleTo(t, ns, "web", "7")
 	script := stripProgram(t, "")
 	dir := filepath.Dir(script)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
@@ -30,9 +31,7 @@ func TestScenarios(t *testing.T) {
 				for _, f := range found {
 					t.Errorf("## %s\n%s", f.class(), f.text)
 				}
-				if refused := counts.of["writes "+refusedKeep]; (refused > 0) != c.Refused {
-					t.Errorf("%d writes refused because of a keep", refused)
-				}
+				expect.Equal(t, "writes are refused because of a keep", c.Refused, counts.of["writes "+refusedKeep] > 0)
 				if refused := counts.of["writes "+refusedAnyway]; refused > 0 {
 					t.Errorf("%d writes refused without handoff, too: the scenario tests less than it seems", refused)
 				}

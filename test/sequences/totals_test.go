@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
@@ -71,9 +69,7 @@ func (a *totals) add(t *testing.T, r *runner) {
 	if err == nil {
 		err = os.WriteFile(*totalsFlag, append(text, '\n'), 0o600)
 	}
-	if err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, err)
 }
 
 // count counts sequences, unless some before them are missing or they have been counted.
@@ -101,7 +97,5 @@ func TestARunGoesOnWhereTheLastOneHasEnded(t *testing.T) {
 		got = append(got, [2]int{int(seed), first})
 	}
 	expect.Equal(t, "seeds and first sequences", [][2]int{{7, 0}, {7, 10}, {8, 0}, {7, 20}, {7, 3}, {7, 100}, {7, 30}}, got)
-	if diff := cmp.Diff(map[uint64]*total{7: {40, 4000}, 8: {10, 1000}}, all.Seeds); diff != "" {
-		t.Errorf("totals (-want +got):\n%s", diff)
-	}
+	expect.Equal(t, "totals", map[uint64]*total{7: {40, 4000}, 8: {10, 1000}}, all.Seeds)
 }

@@ -1,9 +1,11 @@
 package table_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/bench/table"
 )
 
@@ -20,9 +22,7 @@ func TestTargets(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			r := table.Row{Ratio: test.value, Target: test.target, AtLeast: test.atLeast}
-			if missed := r.Missed(); missed != test.missed {
-				t.Errorf("missed: got %t, want %t", missed, test.missed)
-			}
+			expect.Equal(t, "missed", test.missed, r.Missed())
 		})
 	}
 }
@@ -33,11 +33,7 @@ func TestPercentiles(t *testing.T) {
 		all = append(all, time.Duration(i))
 	}
 	for _, p := range []float64{0, 50, 99, 100} {
-		if got := table.Percentile(all, p); got != time.Duration(p) {
-			t.Errorf("%v of 0 to 100: got %d", p, got)
-		}
+		expect.Equal(t, fmt.Sprintf("%v of 0 to 100", p), time.Duration(p), table.Percentile(all, p))
 	}
-	if got := table.Percentile(nil, 50); got != 0 {
-		t.Errorf("of nothing: got %d", got)
-	}
+	expect.Equal(t, "of nothing", time.Duration(0), table.Percentile(nil, 50))
 }

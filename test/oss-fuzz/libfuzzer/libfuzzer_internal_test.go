@@ -2,9 +2,10 @@ package libfuzzer
 
 import (
 	"reflect"
+	"strconv"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 func TestASeedIsDecodedAsItWasEncoded(t *testing.T) {
@@ -19,9 +20,7 @@ func TestASeedIsDecodedAsItWasEncoded(t *testing.T) {
 		"a text and a number": {func(*T, string, uint64) {}, []any{"a", uint64(1)<<63 + 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.seed, decoded(encode(c.seed), c.function)); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
+			expect.Equal(t, "seed", c.seed, decoded(encode(c.seed), c.function))
 		})
 	}
 }
@@ -34,9 +33,7 @@ func TestEveryInputHasArguments(t *testing.T) {
 		"12345678\x05\x00\x00\x00abc": {uint64(0x3837363534333231), "a", "bc"}, // 5 is 1 modulo 4
 		"12345678\xff\xff\xff\xff":    {uint64(0x3837363534333231), "", ""},
 	} {
-		if diff := cmp.Diff(want, decoded([]byte(input), func(*T, uint64, string, string) {})); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", input, diff)
-		}
+		expect.Equal(t, strconv.Quote(input), want, decoded([]byte(input), func(*T, uint64, string, string) {}))
 	}
 }
 
