@@ -179,7 +179,7 @@ func TestAStartMakesNoParent(t *testing.T) {
 		w.Incoming, _ = parsed(t, `{"metadata":{"managedFields":[`+csaEntry(late, `"f:mode":{}`)+`]},"spec":`+spec+`}`)
 		cluster := scaledBy{scaler: ownership.Scaler{Name: "HorizontalPodAutoscaler/web", Desired: 7}, path: fieldpath.MakePathOrDie("spec", "pool", "size")}
 		out, err := merge.Decider{Cluster: cluster, Managers: managers}.Decide(w)
-		must(t, err)
+		expect.NoError(t, err)
 		expect.Equal(t, "changes of "+spec, want, len(out.Changes))
 	}
 }
