@@ -16,32 +16,32 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const usage = `release builds every file of a release into one folder, or verifies such a folder. It needs go, tar and the source,
+const usage = `release-tool builds every file of a release into one folder, or verifies such a folder. It needs go, tar and the source,
 and no network once the Go modules are downloaded. Two builds of a commit with the same version of Go are identical, regardless
 of machine, folder and date. All times are that of the commit or, if it is set, SOURCE_DATE_EPOCH, in seconds since 1970.
 
-  release image    build the image of the webhook only: a static binary and the license, which runs as user 65532
-  release build    the image, the chart, the kustomizations, the plugin, SBOMs, provenance, licenses, notes and checksums
-  release verify   check that the files of a folder belong together
+  release-tool image    build the image of the webhook only: a static binary and the license, which runs as user 65532
+  release-tool build    the image, the chart, the kustomizations, the plugin, SBOMs, provenance, licenses, notes and checksums
+  release-tool verify   check that the files of a folder belong together
 
-The build of the image requires no docker, and pulls nothing. release image prints the digests of the files that it writes:
+The build of the image requires no docker, and pulls nothing. release-tool image prints the digests of the files that it writes:
   bin/image/            an OCI layout with the index of all platforms
   bin/image-amd64.tar   a tarball for docker load and kind load image-archive, one for each platform
 
 Usage:
-  release image [flags]
-  release build --version=VERSION [flags]
-  release verify FOLDER
+  release-tool image [flags]
+  release-tool build --version=VERSION [flags]
+  release-tool verify FOLDER
 
 Examples:
   # All files of the release v0.1.0, in bin/release/v0.1.0.
-  release build --version=v0.1.0
+  release-tool build --version=v0.1.0
 
   # Is a downloaded release complete and consistent?
-  release verify ./v0.1.0
+  release-tool verify ./v0.1.0
 
   # Load the image of this commit into docker
-  release image --image-platforms=linux/amd64 --version=dev && docker load --input bin/image-amd64.tar
+  release-tool image --image-platforms=linux/amd64 --version=dev && docker load --input bin/image-amd64.tar
 
   # Check that the published image was built from this source: both print the same digest. The history of the published
   # image has the version of Go
@@ -49,7 +49,7 @@ Examples:
   git checkout v1.0.0 && rm -rf bin && GOTOOLCHAIN=go1.26.8 make image
 
   # Push to a registry with the credentials of docker login
-  release image --push --image=registry.example.com/handoff-webhook
+  release-tool image --push --image=registry.example.com/handoff-webhook
 
 Flags:
 `
@@ -97,7 +97,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	case flags.NArg() == 2 && flags.Arg(0) == "verify":
 		return verify(flags.Arg(1), out)
 	default:
-		return errors.New("say release image [--push], release build --version=VERSION or release verify FOLDER, see --help")
+		return errors.New("say release-tool image [--push], release-tool build --version=VERSION or release-tool verify FOLDER, see --help")
 	}
 }
 
