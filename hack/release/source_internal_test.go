@@ -67,7 +67,7 @@ func TestRefusals(t *testing.T) {
 		"a platform with a variant":        {args: []string{"--image-platforms=linux/arm/v7"}, want: "linux/ARCHITECTURE"},
 		"a platform twice":                 {args: []string{"--image-platforms=linux/arm64,linux/arm64"}, want: "twice"},
 		"no platform":                      {args: []string{"--image-platforms="}, want: "--image-platforms is empty"},
-		"an argument":                      {args: []string{"push"}, want: "say release image"},
+		"an argument":                      {args: []string{"push"}, want: "say release-tool image"},
 		"a folder that is not the root":    {args: []string{"--source=testdata"}, want: "is not a Go module"},
 		"an output that is another folder": {args: []string{"--output", foreign}, want: "is not an OCI layout"},
 		"an epoch that is a date":          {epoch: "2026-01-01", want: "is not a number of seconds"},
@@ -86,7 +86,7 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 	err := run(t.Context(), []string{"build", "--version=v0.1.0", "--source=testdata", "--push"}, io.Discard)
-	if err == nil || !strings.Contains(err.Error(), "say release image") {
+	if err == nil || !strings.Contains(err.Error(), "say release-tool image") {
 		t.Errorf("a push of all files: got error %v", err)
 	}
 	if _, err := os.Stat(kept); err != nil {
