@@ -65,8 +65,9 @@ func (r Rule) parse() (parsed ownership.Rule, err error) {
 		parsed.Kinds = append(parsed.Kinds, schema.GroupKind{Group: kind.Group, Kind: kind.Kind})
 	}
 	for i, namespace := range r.Namespaces {
-		if err := validateNamespace(namespace); err != nil {
-			return parsed, inField(fmt.Sprintf("namespaces[%d]", i), err)
+		if _, err := path.Match(namespace, ""); err != nil || namespace == "" || namespace != strings.ToLower(strings.TrimSpace(namespace)) {
+			return parsed, inField(fmt.Sprintf("namespaces[%d]", i), fmt.Errorf(
+				"%q is neither a namespace nor a pattern, such as shop-*; correct it, or delete it to match all", namespace))
 		}
 	}
 	if len(r.Namespaces) > 0 && len(r.Kinds) > 0 && !slices.ContainsFunc(r.Kinds, RuleKind.isNamespaced) {
@@ -94,13 +95,6 @@ func (r Rule) parse() (parsed ownership.Rule, err error) {
 	default:
 		return parsed, inField("edit", fmt.Errorf("%q is neither keep nor apply; correct or delete it", r.Edit))
 	}
-}
-
-func validateNamespace(namespace string) error {
-	if _, err := path.Match(namespace, ""); err != nil || namespace == "" || namespace != strings.ToLower(strings.TrimSpace(namespace)) {
-		return fmt.Errorf("%q is neither a namespace nor a pattern, such as shop-*; correct it, or delete it to match all", namespace)
-	}
-	return nil
 }
 
 // validateRules returns an error about rules that contradict each other or the lists of managers.

@@ -39,6 +39,7 @@ func (h *Handler) recordEvents(w ownership.Write, out outcome) {
 	changes := grouped(out.decided.Changes, func(c *merge.Change) string { return out.deed(c).event })
 	delete(changes, "")
 	for _, reason := range slices.Sorted(maps.Keys(changes)) {
+		reference.FieldPath = plainPath(changes[reason][0].Field.Path.String())[1:] // client-go joins Events that only differ in their note
 		h.Events.Eventf(reference, nil, corev1.EventTypeNormal, reason, "Apply", "%s", h.eventNote(w, out, changes[reason]))
 	}
 }

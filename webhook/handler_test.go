@@ -37,7 +37,7 @@ func TestWritesFollowTheDecisionTable(t *testing.T) {
 	kept := []string{"handoff: kept .spec.replicas=7, owned by " + hpa + "; remove it from the manifest", handBack}
 	would := []string{"handoff: (warn) would keep .spec.replicas=7, owned by " + hpa + "; remove it from the manifest"}
 	recorded := func(reason, note string) []event {
-		reference := corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "object-uid"}
+		reference := corev1.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "object-uid", FieldPath: "spec.replicas"}
 		return []event{{"Normal", reason, "Apply", note, reference}}
 	}
 	for sentence, c := range map[string]struct {

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -34,7 +35,7 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	if err != nil {
 		return err
 	}
-	mgr, err := newManager(restConfig, o)
+	mgr, err := newManager(restConfig)
 	if err != nil {
 		return err
 	}
@@ -66,12 +67,12 @@ func serve(ctx context.Context, o options, log logr.Logger) error {
 	}
 	health := serving.NewHealth(log.WithName("health"), checks...)
 	metrics.Registry.MustRegister(health.Metrics()...)
-	probes := func(ctx context.Context) error { return health.Run(ctx, o.health) }
+	numbers := promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{MaxRequestsInFlight: 8})
 	reload := func(ctx context.Context) error {
 		mounted.Follow(ctx, configuration.file.Reload)
 		return nil
 	}
-	return run(ctx, server.Run, append(parts, mgr.Start, guard.Run, probes, reload))
+	return run(ctx, server.Run, append(parts, mgr.Start, guard.Run, serving.Plain(o.health, health, log), serving.Plain(o.metrics, numbers, log), reload))
 }
 
 // detectDeadConnections makes client-go ping an idle connection to the API server after 5 seconds, with a timeout of 5 seconds;
@@ -104,8 +105,8 @@ func clusterConfig(kubeconfig string) (*rest.Config, error) {
 	return c, nil
 }
 
-// newManager returns the manager, which runs the informers and serves metrics.
-func newManager(c *rest.Config, o options) (manager.Manager, error) {
+// newManager returns the manager, which runs the informers.
+func newManager(c *rest.Config) (manager.Manager, error) {
 	scheme, err := cluster.Scheme()
 	if err != nil {
 		return nil, err
@@ -115,8 +116,8 @@ func newManager(c *rest.Config, o options) (manager.Manager, error) {
 	mgr, err := ctrl.NewManager(c, ctrl.Options{
 		Scheme:                 scheme,
 		Cache:                  cluster.CacheOptions(),
-		Metrics:                metricsserver.Options{BindAddress: o.metrics},
-		HealthProbeBindAddress: "0", // package serving provides its own probes, which report the reason
+		Metrics:                metricsserver.Options{BindAddress: "0"}, // package serving limits connections and headers
+		HealthProbeBindAddress: "0",                                     // and its probes report the reason
 	})
 	if err != nil {
 		return nil, fmt.Errorf("creating the manager: %w", err)

@@ -28,7 +28,7 @@ const (
 	responseTimeout = 5 * time.Second
 	// listTimeout is how long the API server may take to return a page. An object can be 1.5 MiB large, so pages are small.
 	listTimeout = time.Minute
-	pageSize    = 20
+	pageSize    = 4
 	// handoverAfter is how long the watch that streams the initial objects is used afterwards. client-go reports a shorter
 	// watch as an error.
 	handoverAfter = 2 * time.Second
@@ -171,6 +171,7 @@ func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming
 		defer w.Stop()
 		started, due := time.Now(), time.NewTimer(watchFor+responseTimeout)
 		defer due.Stop()
+		var reported error // by the last event
 		for isHandedOver := false; ; {
 			select {
 			case <-forwarded.StopChan():
@@ -182,21 +183,22 @@ func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming
 				return
 			case event, ok := <-w.ResultChan():
 				if !ok {
-					if isRegular := !streaming && time.Since(started) >= watchFor-time.Second; isRegular {
+					if isRegular := !streaming && reported == nil && time.Since(started) >= watchFor-time.Second; isRegular {
 						r.freshness.record(nil)
 					}
 					return
 				}
-				var reported error
-				if event.Type == watch.Error {
+				if reported = nil; event.Type == watch.Error {
 					reported = apierrors.FromObject(event.Object)
 				}
-				r.freshness.record(reported)
 				if streaming && !isHandedOver {
 					due.Reset(watchFor + responseTimeout)
 					if isHandedOver = endsInitialEvents(event); isHandedOver {
 						due.Reset(handoverAfter)
 					}
+				}
+				if !streaming || isHandedOver || reported != nil { // until then, the informer has its old objects
+					r.freshness.record(reported)
 				}
 				select {
 				case events <- event:

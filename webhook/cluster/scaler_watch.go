@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
 	toolscache "k8s.io/client-go/tools/cache"
 
@@ -33,10 +32,8 @@ type scalerWatch struct {
 func newScalerWatch(kind scale.Kind, resource schema.GroupVersionResource, client dynamic.Interface) *scalerWatch {
 	objects := client.Resource(resource)
 	w := &scalerWatch{kind: kind, resource: resource, started: time.Now(), informer: newInformer(&toolscache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return objects.List(ctx, o) },
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			return objects.Watch(ctx, o)
-		},
+		ListWithContextFunc:  func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return objects.List(ctx, o) },
+		WatchFuncWithContext: objects.Watch,
 	}, &unstructured.Unstructured{}, 0, toolscache.Indexers{byTarget: targetOfScaler})}
 	// These only fail for an informer that has been started. The reports log errors.
 	_ = w.informer.SetTransform(reducedBy(w.reduce))
@@ -67,7 +64,7 @@ func (w *scalerWatch) readable() bool {
 // settled reports whether the objects are listed, or cannot be listed for now.
 func (w *scalerWatch) settled() bool {
 	_, err := w.informer.freshness.read()
-	return w.informer.HasSynced() || apierrors.IsForbidden(err) || time.Since(w.started) > settleTimeout
+	return w.informer.HasSynced() || apierrors.IsForbidden(err) || err != nil && time.Since(w.started) > settleTimeout
 }
 
 // problem returns why the objects cannot be read, empty if they can.

@@ -13,10 +13,10 @@ import (
 	"github.com/ownership-handoff/handoff/internal/ratelimit"
 )
 
-// Connection limits. A connection takes about 40 KiB, also if it is idle.
+// Connection limits. A connection takes about 40 KiB, also if it is idle, and up to 150 KiB while it has sent headers.
 const (
-	minConnections   = 1024 // lower bound of the limit for the webhook port
-	probeConnections = 64
+	minConnections   = 512 // lower bound of the limit for the webhook port
+	plainConnections = 64
 )
 
 // connections limits the number of connections of a server. Above the limit, it closes a connection for which no review is being

@@ -130,21 +130,21 @@ func (h *Health) logChange(failures []string) {
 	h.logged = text
 }
 
-// Run serves probes at an address until the context is done. If the address is empty or "0", it serves none.
-func (h *Health) Run(ctx context.Context, address string) error {
-	if address == "" || address == "0" {
-		return nil
+// Plain returns a function that serves health probes or metrics over HTTP until its context is done. An empty address or "0" serves nothing.
+func Plain(address string, handler http.Handler, log logr.Logger) func(context.Context) error {
+	server := &http.Server{Handler: handler, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, MaxHeaderBytes: headerLimit}
+	return func(ctx context.Context) error {
+		if address == "" || address == "0" {
+			return nil
+		}
+		port, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+		if err == nil {
+			defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+			err = server.Serve(listener{port, newConnections(plainConnections, log)})
+		}
+		if errors.Is(err, http.ErrServerClosed) {
+			return nil
+		}
+		return fmt.Errorf("serving HTTP: %w", err)
 	}
-	port, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
-	if err != nil {
-		return fmt.Errorf("serving health probes: %w", err)
-	}
-	server := &http.Server{
-		Handler: h, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, MaxHeaderBytes: headerLimit,
-	}
-	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
-	if err := server.Serve(listener{port, newConnections(probeConnections, h.log)}); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serving health probes: %w", err)
-	}
-	return nil
 }

@@ -1,9 +1,12 @@
 package serving_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/go-logr/logr"
@@ -12,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ownership-handoff/handoff/internal/expect"
+	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	"github.com/ownership-handoff/handoff/webhook/serving"
 )
 
@@ -82,4 +86,30 @@ func TestReadinessIsLoggedWhenItChanges(t *testing.T) {
 		`"level"=0 "msg"="not ready" "reason"="caches: one"`, `"level"=0 "msg"="not ready" "reason"="caches: two"`, `"level"=0 "msg"="ready"`,
 	}
 	expect.Equal(t, "log", want, lines)
+}
+
+// TestLongHeadersAreRefused is about the port of metrics and probes, which any pod can reach: headers take many times their size.
+func TestLongHeadersAreRefused(t *testing.T) {
+	t.Parallel()
+	ports, err := process.FreePorts(1)
+	expect.NoError(t, err)
+	address := fmt.Sprintf("127.0.0.1:%d", ports[0])
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- serving.Plain(address, http.NotFoundHandler(), logr.Discard())(ctx) }()
+	status := func(length int) int {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address, http.NoBody)
+		expect.NoError(t, err)
+		request.Header.Set("X", strings.Repeat("x", length))
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return 0
+		}
+		expect.NoError(t, response.Body.Close())
+		return response.StatusCode
+	}
+	eventually(t, "the port answers", func() bool { return status(1000) == http.StatusNotFound })
+	expect.Equal(t, "status of a request with 8 KB of headers", http.StatusRequestHeaderFieldsTooLarge, status(8<<10))
+	end()
+	expect.NoError(t, <-ended)
 }
