@@ -59,9 +59,7 @@ func TestAWriteThatOnlyTakesOverEntriesIsNotModified(t *testing.T) {
 			incoming := stored{lastApplied: manifest7, spec: is, entries: append(c.incoming, hpaEntry())}
 			outcome, err := decide(writeOf(t, c.by, live, incoming), ownership.Rules{})
 			expect.NoError(t, err)
-			if modified := len(outcome.Operations) > 0; modified != c.modified {
-				t.Errorf("want modified %t, got %s", c.modified, operationsOf(t, outcome.Operations))
-			}
+			expect.Equal(t, "modified", c.modified, len(outcome.Operations) > 0)
 		})
 	}
 }

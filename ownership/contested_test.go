@@ -148,9 +148,7 @@ func TestRemoved(t *testing.T) {
 		is := object(t, liveWith(`,"spec":`+c.incoming, c.manifest, entry("kubectl-client-side-apply", "Update", late, ownsLastApplied, "")))
 		was := object(t, liveWith(`,"spec":{"image":"a","pool":{"size":7}}`, c.base, entry("kubectl-scale", "Update", early, ownsReplicas, ""), entry("kubectl-edit", "Update", early, by, "")))
 		fields := search(t, read(t, managers, "kubectl-client-side-apply", was, is)).Removed(isDecided)
-		if got := len(fields) == 1; got != c.want {
-			t.Errorf("%s: want removed %t, got %v", sentence, c.want, fields)
-		}
+		expect.Equal(t, "removed: "+sentence, c.want, len(fields) == 1)
 	}
 }
 
@@ -164,11 +162,8 @@ func TestAControllersFieldWithAnotherNameIsContested(t *testing.T) {
 		w := read(t, ruled(managers, all, size), "kubectl-client-side-apply", was, is)
 		w.Kind = appsv1.SchemeGroupVersion.WithKind("Deployment")
 		fields := slices.Collect(search(t, w).Contested())
-		if isContested := slices.ContainsFunc(fields, func(f ownership.ContestedField) bool { return f.Owner.By+f.Owner.Rule == "resizerall" }); isContested != want {
-			t.Errorf("subresource %q: want contested %t, got %v", subresource, want, fields)
-		}
-		if owner := ownerIn(t, w.ObjectContext, was, ".spec.size"); (owner == "Controller resizer all") != want {
-			t.Errorf("subresource %q: Fields: the owner is %q", subresource, owner)
-		}
+		isContested := slices.ContainsFunc(fields, func(f ownership.ContestedField) bool { return f.Owner.By+f.Owner.Rule == "resizerall" })
+		expect.Equal(t, "contested, subresource "+subresource, want, isContested)
+		expect.Equal(t, "its owner, subresource "+subresource, want, ownerIn(t, w.ObjectContext, was, ".spec.size") == "Controller resizer all")
 	}
 }

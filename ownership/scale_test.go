@@ -193,9 +193,7 @@ func TestScaleField(t *testing.T) {
 			}
 			expect.NoError(t, w.Read())
 			w.Autoscaler = w.ScalerThatOwns(w.Manifests.BaseValue(replicas))
-			if isOther := c.manifest == setsOther; isOther != errors.Is(w.Manifests.Unread, ownership.ErrLastApplied) {
-				t.Errorf("another object's manifest: %t, got %v", isOther, w.Manifests.Unread)
-			}
+			expect.Equal(t, "the manifest is that of another object", c.manifest == setsOther, errors.Is(w.Manifests.Unread, ownership.ErrLastApplied))
 			f, ok := w.ScaleField()
 			if !ok {
 				t.Fatal("live has the field")

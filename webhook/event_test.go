@@ -41,9 +41,7 @@ func TestEventsContainNoTextFromTheReview(t *testing.T) {
 			cluster.modes = c.modes
 			s := newServer(t, cluster)
 			s.answer(t, c.body)
-			if len(s.events) != c.events {
-				t.Errorf("events: want %d, got %v", c.events, s.events)
-			}
+			expect.Equal(t, "number of Events", c.events, len(s.events))
 			if strings.Contains(fmt.Sprint(s.events), forged) {
 				t.Errorf("the text is recorded: %v", s.events)
 			}

@@ -39,9 +39,7 @@ func TestStaleFactsDecideWithAWarning(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			response := newServer(t, c.cluster).answer(t, c.request.body())
-			if (response.Patch != nil) != c.patched {
-				t.Errorf("a patch: want %t, got %s", c.patched, response.Patch)
-			}
+			expect.Equal(t, "a patch", c.patched, response.Patch != nil)
 			if got := len(response.Warnings) > 0 && regexp.MustCompile(old).MatchString(response.Warnings[0]); got != c.warned {
 				t.Errorf("a warning of its age: want %t, got %s", c.warned, strings.Join(response.Warnings, "\n"))
 			}
@@ -96,9 +94,7 @@ func TestTheIncomingLabelDecides(t *testing.T) {
 			s := newServer(t, cluster)
 			response := s.answer(t, update(csa, c.live, c.incoming).body())
 			expect.Equal(t, "warnings", c.warnings, response.Warnings)
-			if (response.Patch != nil) != c.patched {
-				t.Errorf("a patch: want %t, got %s", c.patched, response.Patch)
-			}
+			expect.Equal(t, "a patch", c.patched, response.Patch != nil)
 			if c.warnings == nil && (s.logged() != "" || len(s.events) > 0) {
 				t.Errorf("want no log and no Event, got %v, %s", s.events, s.logged())
 			}

@@ -160,9 +160,7 @@ func TestThePropertyIsAboutPlaces(t *testing.T) {
 		"a member removed":                 {`{"paused":false}`, `{}`, false},
 		"an element removed":               {`{"list":[{"name":"c"},{"name":"a"}]}`, `{"list":[{"name":"a"}]}`, false},
 	} {
-		if got := restores(unmarshal(t, test.before), unmarshal(t, test.after), unmarshal(t, live), false); got != test.want {
-			t.Errorf("%s: got %t", sentence, got)
-		}
+		expect.Equal(t, sentence, test.want, restores(unmarshal(t, test.before), unmarshal(t, test.after), unmarshal(t, live), false))
 	}
 }
 

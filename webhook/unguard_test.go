@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/document"
 )
 
@@ -87,7 +88,5 @@ func TestOnlyTheGuardsOwnEntryIsRemoved(t *testing.T) {
 	live.entries, incoming.entries = slices.Concat(live.entries, others), slices.Concat(incoming.entries, others)
 	r := update("my-operator", live, guarded(live, incoming, entry("handoff-guard", "Update", "", managesReplicas, "scale")))
 	response := newServer(t, &fakeCluster{modes: map[string]string{"shop": "enforce"}}).answer(t, r.body())
-	if got := strings.Count(string(response.Patch), `"remove","path":"/metadata/managedFields/`); got != 1 {
-		t.Errorf("want the guard's entry alone removed, got %d removals: %s", got, response.Patch)
-	}
+	expect.Equal(t, "entries of the guard removed", 1, strings.Count(string(response.Patch), `"remove","path":"/metadata/managedFields/`))
 }

@@ -18,12 +18,8 @@ import (
 func TestStopLeavesNothingBehind(t *testing.T) {
 	var progress bytes.Buffer
 	controlPlane := controlplane.ForTest(t, controlplane.Options{Output: &progress})
-	if running := mentioning(t, controlPlane.Dir); len(running) != 3 {
-		t.Errorf("want etcd, kube-apiserver and kube-controller-manager, got %q", running)
-	}
-	if lines := strings.Count(progress.String(), "\n"); lines != 2 {
-		t.Errorf("want a line of progress for each of two components, got:\n%s", &progress)
-	}
+	expect.Equal(t, "number of processes", 3, len(mentioning(t, controlPlane.Dir)))
+	expect.Equal(t, "lines of progress, one for each of two components", 2, strings.Count(progress.String(), "\n"))
 	t.Log(progress.String())
 	if err := controlPlane.Stop(); err != nil {
 		t.Error(err)

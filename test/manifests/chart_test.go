@@ -95,16 +95,12 @@ func TestValuesAreRendered(t *testing.T) {
 		first, _ := containers[0].(map[string]any)
 		return first[field]
 	}
-	if got, want := container(pod(t, `image.tag="v9"`), "image"), "ghcr.io/ownership-handoff/handoff-webhook:v9"; got != want {
-		t.Errorf("a tag: got %v, want %s", got, want)
-	}
+	const image = "ghcr.io/ownership-handoff/handoff-webhook"
+	expect.Equal(t, "the image of a tag", image+":v9", container(pod(t, `image.tag="v9"`), "image"))
 	digest := "sha256:" + strings.Repeat("0a", 32)
-	if got, want := container(pod(t, `image.digest="`+digest+`"`), "image"), "ghcr.io/ownership-handoff/handoff-webhook@"+digest; got != want {
-		t.Errorf("a digest: got %v, want %s", got, want)
-	}
-	if got := pod(t, `shutdownDelaySeconds=20`, `drainTimeoutSeconds=40`)["terminationGracePeriodSeconds"]; got != float64(70) {
-		t.Errorf("terminationGracePeriodSeconds, from the shutdown delay and the drain timeout: got %v, want 70", got)
-	}
+	expect.Equal(t, "the image of a digest", image+"@"+digest, container(pod(t, `image.digest="`+digest+`"`), "image"))
+	grace := pod(t, `shutdownDelaySeconds=20`, `drainTimeoutSeconds=40`)["terminationGracePeriodSeconds"]
+	expect.Equal(t, "terminationGracePeriodSeconds, from the shutdown delay and the drain timeout", float64(70), grace)
 	ca := pod(t, `extraArgs=["--client-ca=/ca/ca.crt"]`, `extraVolumes=[{"name":"ca","secret":{"secretName":"ca"}}]`,
 		`extraVolumeMounts=[{"name":"ca","mountPath":"/ca"}]`)
 	if volumes := fmt.Sprint(ca["volumes"], container(ca, "volumeMounts"), container(ca, "args")); !strings.Contains(volumes, "secretName:ca") ||

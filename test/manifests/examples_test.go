@@ -56,9 +56,7 @@ func TestTheExamplesBelongTogether(t *testing.T) {
 	t.Parallel()
 	file, err := config.Read(example("rule", "config.yaml"))
 	must(t, err)
-	if len(file.Rules) != 1 {
-		t.Errorf("want one rule, got %v", file.Rules)
-	}
+	expect.Equal(t, "number of rules", 1, len(file.Rules))
 	application := decode(t, read(t, "..", "examples", "argocd", "application.yaml"))["Application/shop"].Object
 	kustomization := decode(t, read(t, "..", "examples", "flux", "shop.yaml"))["Kustomization/shop"].Object
 	for tool, at := range map[string]struct {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/golden"
 )
 
@@ -100,8 +101,6 @@ func TestRulesNameOnlyKindsThatAreSent(t *testing.T) {
 		}
 		_, err := config.Parse([]byte("{apiVersion: " + config.APIVersion + ", kind: " + config.Kind + ", rules: [{name: a, fields: [.metadata.labels.a], kinds: [{group: " +
 			group + ", kind: " + kind + "}]}]}"))
-		if got := err == nil; got != want {
-			t.Errorf("%s.%s: want a rule for it to be valid: %t, got %v", kind, group, want, err)
-		}
+		expect.Equal(t, "a rule is valid for "+kind+"."+group, want, err == nil)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // The values for managed clusters that the components correspond to.
@@ -84,9 +86,7 @@ func TestPodsInTheNetworkOfTheNodesAreAdmitted(t *testing.T) {
 		pod.SetName("probe")
 		pod.SetNamespace(c.namespace)
 		r := run(t, objects{"pod": pod}.text(t), "create", "--dry-run=server", "-f", "-")
-		if admitted := r.Err == nil; admitted != c.admitted {
-			t.Errorf("%s: want admitted %t, got %v\n%s", c.namespace, c.admitted, r.Err, r.Stderr)
-		}
+		expect.Equal(t, c.namespace+" admits the pod", c.admitted, r.Err == nil)
 	}
 }
 

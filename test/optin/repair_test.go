@@ -69,9 +69,7 @@ func TestRepairsThatCannotSucceed(t *testing.T) {
 		text, err := webhook.Metrics(t.Context())
 		return err == nil && strings.Contains(text, `handoff_namespace_label_repairs_total{result="forbidden"}`)
 	})
-	if said := strings.Count(webhook.Log(), "cannot patch resource"); said != 1 {
-		t.Errorf("want one log line that says what is forbidden, got %d:\n%s", said, webhook.Log())
-	}
+	expect.Equal(t, "log lines that say what is forbidden", 1, strings.Count(webhook.Log(), "cannot patch resource"))
 }
 
 // TestTheDocumentedCommandsForTheLabel runs the commands of docs/install.md that remove the annotations and labels after handoff is

@@ -11,6 +11,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // noon is when the fault of the test begins.
@@ -105,9 +107,7 @@ func TestTheBooksJudgeAnApply(t *testing.T) {
 			if test.want == "" && got != "" || !strings.Contains(got, test.want) || len(b.Violations) > 1 {
 				t.Errorf("got violations %q, want %q", b.Violations, test.want)
 			}
-			if b.Lost != test.lost {
-				t.Errorf("got %d lost, want %d", b.Lost, test.lost)
-			}
+			expect.Equal(t, "lost", test.lost, b.Lost)
 		})
 	}
 }

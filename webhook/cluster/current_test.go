@@ -151,9 +151,7 @@ func ages(t *testing.T, state *cluster.State) map[string]float64 {
 			found[metric.GetLabel()[0].GetValue()] = metric.GetGauge().GetValue()
 		}
 	}
-	if len(found) != 3 {
-		t.Errorf("want three resources, got %v", found)
-	}
+	expect.Equal(t, "number of resources", 3, len(found))
 	return found
 }
 

@@ -86,9 +86,7 @@ func TestFactsDoNotBlockBeforeTheyAreReady(t *testing.T) {
 				t.Errorf("%s: mode %s", sentence, mode)
 			}
 			expect.Equal(t, sentence+": autoscaler", "", state.Scaler(n.Name, "apps", "Deployment", "web").Name)
-			if got := state.ScalePath("example.com", "v1", "Widget"); got != nil {
-				t.Errorf("%s: scale path %s", sentence, got)
-			}
+			expect.Equal(t, sentence+": elements of the scale path", 0, len(state.ScalePath("example.com", "v1", "Widget")))
 			expect.Equal(t, sentence+": the built-in scale path", ".spec.replicas", state.ScalePath("apps", "v1", "Deployment").String())
 		}()
 		select {

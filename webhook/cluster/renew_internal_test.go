@@ -7,6 +7,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // TestWhatAWatchConfirms has what can happen until a watch ends, after which it counts as up to date, or as old as it was at its start.
@@ -36,9 +38,8 @@ func TestWhatAWatchConfirms(t *testing.T) {
 				}()
 				for range r.follow(w, func() {}, c.streaming).ResultChan() {
 				}
-				if confirmed, _ := r.freshness.read(); confirmed.After(started) != c.want {
-					t.Errorf("confirmed %v after the start", confirmed.Sub(started))
-				}
+				confirmed, _ := r.freshness.read()
+				expect.Equal(t, "confirmed", c.want, confirmed.After(started))
 			})
 		})
 	}

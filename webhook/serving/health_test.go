@@ -11,7 +11,6 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ownership-handoff/handoff/internal/expect"
@@ -47,9 +46,8 @@ func TestProbesReportFailedChecksWithTheReason(t *testing.T) {
 			h := serving.NewHealth(funcr.New(func(string, string) {}, funcr.Options{}), c.checks...)
 			recorder := httptest.NewRecorder()
 			h.ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, c.path, http.NoBody))
-			if diff := cmp.Diff(c.body, recorder.Body.String()); diff != "" || recorder.Code != c.status {
-				t.Errorf("want %d, got %d (-want +got):\n%s", c.status, recorder.Code, diff)
-			}
+			expect.Equal(t, "status", c.status, recorder.Code)
+			expect.Equal(t, "body", c.body, recorder.Body.String())
 		})
 	}
 }

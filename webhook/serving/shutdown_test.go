@@ -73,9 +73,7 @@ func TestTLS13IsRequired(t *testing.T) {
 		config := unverified()
 		config.MaxVersion = version
 		connection, err := tls.Dial("tcp", s.address(), config)
-		if (err == nil) != want {
-			t.Errorf("%s: want %t, got %v", tls.VersionName(version), want, err)
-		}
+		expect.Equal(t, tls.VersionName(version)+" is served", want, err == nil)
 		if err == nil {
 			_ = connection.Close()
 		}
