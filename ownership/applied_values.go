@@ -58,7 +58,7 @@ func (a appliedValues) setEdited(c *ContestedField, rules []*Rule, base []byte) 
 // status reports whether a field of live has a value that a manifest has set last, as isBase also shows, and whether it is known not to.
 func (a appliedValues) status(path fieldpath.Path, live []byte, isBase bool) (isApplied, isUnapplied bool) {
 	hashes := a.hashes[path.String()]
-	isApplied = isBase || slices.Contains(slices.Collect(maps.Values(hashes)), hashOf(path, live))
+	isApplied = isBase || len(hashes) > 0 && slices.Contains(slices.Collect(maps.Values(hashes)), hashOf(path, live))
 	return isApplied, len(hashes) > 0 && !isApplied
 }
 

@@ -12,6 +12,17 @@ import (
 // handoff keeps once the manifest drops the field.
 func TestValuesThatTheNextApplyOverwritesAreListed(t *testing.T) {
 	const manifest = `{"spec":{"minReadySeconds":5,"paused":true,"replicas":3}}`
+	// sized returns a Deployment with a memory request that kubectl set has doubled. Its manifest sets the resources.
+	sized := func(resources string) object {
+		inContainer := func(resources string) string {
+			return `{"template":{"spec":{"containers":[{"name":"app","resources":` + resources + `}]}}}`
+		}
+		memory := `"f:template":{"f:spec":{"f:containers":{"k:{\"name\":\"app\"}":{"f:resources":{"f:requests":{"f:memory":{}}}}}}}`
+		return object{
+			manifest: `{"spec":` + inContainer(resources) + `}`, spec: inContainer(strings.Replace(resources, "64Mi", "128Mi", 1)),
+			entries: []string{kubectl(``), entry("kubectl-set", "Update", "", memory)},
+		}
+	}
 	for sentence, test := range map[string]struct {
 		object object
 		want   string
@@ -28,6 +39,10 @@ func TestValuesThatTheNextApplyOverwritesAreListed(t *testing.T) {
 		},
 		"a unit, which is kept when it is dropped": {
 			object{manifest: manifest, spec: `{"paused":false}`, entries: []string{kubectl(``), entry("kubectl-edit", "Update", "", `"f:paused":{}`)}}, "",
+		},
+		"all of a unit that the manifest sets": {sized(`{"requests":{"memory":"64Mi"}}`), ""},
+		"a part of a unit, which is removed when it is dropped and the rest is not": {
+			sized(`{"requests":{"cpu":"1","memory":"64Mi"}}`), `.spec.template.spec.containers[name="app"].resources.requests.memory | kubectl-set`,
 		},
 		"the replicas": {
 			object{manifest: manifest, spec: `{"replicas":7}`, entries: []string{kubectl(``), entry("kubectl", "Update", "scale", replicas)}}, "",

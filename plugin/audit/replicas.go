@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/merge"
@@ -43,7 +44,10 @@ func (a *auditor) replicas(e explain.Explanation) {
 		return
 	}
 	r.NextApply, r.Managers = nextOf(e, f, applier, recorded), []string{f.Owner.By, applier}
-	if recorded {
+	switch _, elsewhere, isElsewhere := strings.Cut(e.Record.Elsewhere, "; "); {
+	case recorded && isElsewhere:
+		r.Remedies = append(r.Remedies, elsewhere)
+	case recorded:
 		r.Remedies = append(r.Remedies, fmt.Sprintf("kubectl handoff release %s '%s'%s", s, r.Field, s.In()))
 	}
 	r.Remedies = append(r.Remedies, "remove "+r.Field+" from the manifest, or apply again after deleting the autoscaler")

@@ -108,9 +108,7 @@ func TestNotes(t *testing.T) {
 			if test.autoscaler {
 				objects = append(objects, ofWeb("web"))
 			}
-			if got := notes(reportOf(t, objects...), test.kind); len(got) != test.want {
-				t.Errorf("want %d objects, got %v", test.want, got)
-			}
+			expect.Equal(t, "number of objects", test.want, len(notes(reportOf(t, objects...), test.kind)))
 		})
 	}
 }

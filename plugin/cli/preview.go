@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -76,6 +77,9 @@ func (s *shared) preview(c *cobra.Command, options preview.Options) error {
 		if err != nil {
 			s.failures = append(s.failures, err)
 			continue
+		}
+		if one.Refused != "" && !one.Acts {
+			s.failures = append(s.failures, fmt.Errorf("%s: %s", one.Object, one.Refused))
 		}
 		previews, s.gaps, s.negative = append(previews, one), append(s.gaps, one.Gaps...), s.negative || one.Keeps
 	}

@@ -3,10 +3,16 @@
 package explain
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
+	"github.com/go-json-experiment/json/jsontext"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/source"
 )
@@ -16,11 +22,30 @@ type Explanation struct {
 	Subject source.Subject
 	Fields  ownership.Fields
 	Record  Record
+
+	// changes reports whether an apply of the last-applied manifest changes the value at a path.
+	changes func() func(fieldpath.Path) bool
+}
+
+// maxDepth is how deep an object can be nested with fields that handoff looks at, and their managedFields: the path of each of n fields at
+// depth d takes n*d.
+const maxDepth = jsontree.MaxDepth + 8
+
+func isTooDeep(text []byte) bool {
+	decoder := jsontext.NewDecoder(bytes.NewReader(text))
+	for {
+		if _, err := decoder.ReadToken(); err != nil || decoder.StackDepth() > maxDepth {
+			return err == nil
+		}
+	}
 }
 
 // Of explains a subject. It returns an error if no owner at all is known. If some are, missing records are gaps.
 func Of(s source.Subject) (Explanation, error) {
 	e := Explanation{Subject: s}
+	if isTooDeep(s.Object.Text()) {
+		return e, fmt.Errorf("%s: nested deeper than %d levels, as in no known kind; see kubectl get -o yaml --show-managed-fields", s, maxDepth)
+	}
 	var err error
 	if e.Fields, err = s.Context.Fields(s.Object); err != nil {
 		for _, record := range []error{ownership.ErrManagedFields, ownership.ErrLastApplied} {
@@ -32,6 +57,9 @@ func Of(s source.Subject) (Explanation, error) {
 	}
 	e.Fields = slices.DeleteFunc(e.Fields, func(f ownership.Field) bool { return s.Nameless(f.Path) })
 	e.Record = recordOf(s)
+	e.changes = sync.OnceValue(func() func(fieldpath.Path) bool {
+		return s.Changes(e.Record.LastApplied.Text(), e.Record.LastApplied.Text())
+	})
 	isOwned := false
 	for i := range e.Fields {
 		f := &e.Fields[i]

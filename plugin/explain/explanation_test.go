@@ -70,6 +70,13 @@ func TestSentences(t *testing.T) {
 			"spec.replicas", "`.spec.replicas` is 9: a user set it with an imperative command (`kubectl`) through /scale at 2026-01-02T03:04:05Z; " +
 				"the last-applied manifest sets 3; an apply would set 3",
 		},
+		"a part of a strategy that the manifest sets, which kubectl replaces": {
+			subject(t, strings.Replace(lastApplied, `\"mood\":null`, `\"strategy\":{\"type\":\"RollingUpdate\"}`, 1),
+				`{"strategy":{"type":"RollingUpdate","rollingUpdate":{"maxSurge":3}}}`, clientSide,
+				strings.Replace(entry("kubectl-edit", "Update", "", "strategy"), `"f:strategy":{}`, `"f:strategy":{"f:rollingUpdate":{"f:maxSurge":{}}}`, 1)),
+			"spec.strategy.rollingUpdate.maxSurge", "`.spec.strategy.rollingUpdate.maxSurge` is 3: a user set it with an imperative command (`kubectl-edit`) " +
+				"at 2026-01-02T03:04:05Z; the last-applied manifest does not set it; an apply would change it nevertheless: kubectl replaces what contains it",
+		},
 		"a null in the manifest": {
 			subject(t, lastApplied, `{"mood":"good"}`, clientSide, entry("someone", "Update", "", "mood")),
 			"spec.mood", "`.spec.mood` is \"good\": `someone`, a manager that the configuration does not list, set it at 2026-01-02T03:04:05Z; " +
@@ -172,4 +179,12 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: want %s, got %s (%v)", text, want, got, err)
 		}
 	}
+}
+
+// TestDeepObjectsAreNotExplained has an object whose explanation would take quadratic time and memory.
+func TestDeepObjectsAreNotExplained(t *testing.T) {
+	deep := strings.Repeat(`{"f:v":{},"f:n":`, 2000) + "{}" + strings.Repeat("}", 2000)
+	s := subject(t, "", `{}`, `{"manager":"x","operation":"Update","apiVersion":"apps/v1","fieldsV1":{"f:spec":`+deep+`}}`)
+	_, err := explain.Of(s)
+	expect.Error(t, "a deep object", "nested deeper than", err)
 }

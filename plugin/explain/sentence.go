@@ -6,7 +6,10 @@ import (
 	"io"
 	"strings"
 
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
 	"github.com/ownership-handoff/handoff/internal/apitypes"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -149,7 +152,11 @@ func (e Explanation) manifest(f *ownership.Field) []string {
 		}
 		return []string{fmt.Sprintf("the manifest of %#q sets it", applier), without}
 	case e.Record.LastApplied != nil:
-		return []string{"the last-applied manifest does not set it", "an apply would not change it"}
+		would := "an apply would not change it"
+		if f.Owner.Kind != ownership.Default && f.Value != nil && e.changes()(f.Path) {
+			would = "an apply would change it nevertheless: kubectl replaces what contains it"
+		}
+		return []string{"the last-applied manifest does not set it", would}
 	case len(e.Record.Applies) == 0 || applier != "" && !lost:
 		return []string{"no manifest is recorded"}
 	}
@@ -174,12 +181,27 @@ func (e Explanation) kept(f *ownership.Field, manifest, base ownership.Declarati
 }
 
 // Keeps reports whether handoff, in mode enforce, would keep a field that an apply changes. Manifest and base are how the
-// incoming and the last-applied manifest declare it. A field with an unknown owner is not kept.
+// incoming and the last-applied manifest declare it. A field with an unknown owner is not kept. A manifest that lacks the field sets the
+// rest of its unit as before.
 func (e Explanation) Keeps(f *ownership.Field, manifest, base ownership.Declaration) bool {
 	if f.Owner.Kind == ownership.Unknown || f.Value == nil {
 		return false
 	}
 	declared := ownership.Declared{Manifest: manifest, Base: base}
 	kind, isScale := e.Subject.Kind.GroupKind(), e.Subject.Context.IsScale(f.Path)
+	if manifest == ownership.Lacks && f.Owner.Kind.Decided() == ownership.Imperative && e.setsRestOfUnit(f.Path) {
+		declared.Manifest = ownership.Sets
+	}
 	return merge.LookupApply(e.Subject.Object, kind, f.Path, f.Owner.Kind, declared, isScale).Verdict == merge.Keep
+}
+
+// setsRestOfUnit reports whether the last-applied manifest sets more than the field in the unit to which the field belongs.
+func (e Explanation) setsRestOfUnit(path fieldpath.Path) bool {
+	unit, _, isUnit := e.Subject.Object.UnitOf(e.Subject.Kind.GroupKind(), path)
+	if !isUnit || len(unit) == len(path) {
+		return false
+	}
+	rest := jsontree.Valid(e.Record.LastApplied.Find(unit).Text()) // a copy
+	rest.Cut(path[len(unit):], func(fieldpath.Path) bool { return true })
+	return !apitypes.SetsNothing(jsontree.Valid(rest.Remaining()))
 }

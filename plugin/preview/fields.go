@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
@@ -37,7 +38,8 @@ func (t *trial) fill() error {
 	differences, differencesErr := t.changes(without, with)
 	changes, changesErr := t.changes(live, with)
 	write, writeErr := t.write()
-	if err := cmp.Or(differencesErr, changesErr, writeErr); err != nil {
+	manifest, manifestErr := t.application.Manifest.MarshalJSON()
+	if err := cmp.Or(differencesErr, changesErr, writeErr, manifestErr); err != nil {
 		return err
 	}
 	field := func(path fieldpath.Path) Field {
@@ -53,13 +55,20 @@ func (t *trial) fill() error {
 			t.preview.Fields = append(t.preview.Fields, f)
 		}
 	}
-	t.preview.Keeps = t.preview.Acts && without == nil || !acted.Empty()
+	t.preview.Keeps = t.preview.Refused != "" || t.preview.Acts && without == nil || !acted.Empty()
 	for _, path := range changes {
 		if acted.Has(path) {
 			continue
 		}
 		f := field(path)
-		f.Why = reason(write.Declared(path), f.With != nil)
+		declared := write.Declared(path)
+		declared.Manifest = declaredIn(jsontree.Valid(manifest), path)
+		if alias := apitypes.AliasOf(t.application.Subject.Kind.GroupKind(), path); alias != nil && declared.Manifest == ownership.Lacks {
+			declared.Manifest = declaredIn(jsontree.Valid(manifest), alias)
+		}
+		if f.Why = reason(declared, f.With != nil); f.With == nil && t.preview.Refused != "" && declared == (ownership.Declared{}) {
+			f.Acted, f.Why = true, "cleared by handoff" // a default, which would make the object invalid
+		}
 		if without != nil { // generated values differ
 			f.Without = f.With
 		}
@@ -125,6 +134,18 @@ func (t *trial) write() (ownership.Write, error) {
 	}
 	w.Manifests = w.ReadManifests()
 	return w, nil
+}
+
+// declaredIn returns how a manifest declares a field: a parent that it sets to null clears the field.
+func declaredIn(manifest *jsontree.Node, path fieldpath.Path) ownership.Declaration {
+	switch nearest, length := manifest.Nearest(path); {
+	case nearest.IsNull():
+		return ownership.Clears
+	case length < len(path):
+		return ownership.Lacks
+	default:
+		return ownership.Sets
+	}
 }
 
 // reason returns why a field changes; stays reports whether the apply sets it.

@@ -9,7 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/mergepatch"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
 	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
+	"github.com/ownership-handoff/handoff/internal/apitypes"
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/merge/schema"
 	"github.com/ownership-handoff/handoff/merge/threeway"
 )
@@ -37,6 +40,21 @@ func (s Subject) ApplyPatch(base, manifest, live []byte) (patch []byte, kind typ
 func (s Subject) ThreeWay(base, manifest, live []byte) ([]byte, error) {
 	merged, err := threeway.Merge(base, manifest, live, s.Schema(), threeway.Options{})
 	return merged, s.mergeError(err)
+}
+
+// Changes returns a function that reports whether kubectl apply of a manifest changes the live value at a path, as far as the merge shows:
+// it knows no defaults. If kubectl apply fails, it changes nothing.
+func (s Subject) Changes(base, manifest []byte) func(fieldpath.Path) bool {
+	live := s.Object.At()
+	merged, err := s.ThreeWay(base, manifest, s.Object.Text())
+	if err != nil {
+		return func(fieldpath.Path) bool { return false }
+	}
+	after := jsontree.Valid(merged)
+	return func(path fieldpath.Path) bool {
+		was, is := live.Find(path), after.Find(path)
+		return (was != nil || is != nil) && !apitypes.SameValue(was.Text(), is.Text())
+	}
 }
 
 // mergeError returns the error of a merge. The errors of the libraries can quote the object.

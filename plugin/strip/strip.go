@@ -2,20 +2,25 @@
 // neither resets them nor, server-side, conflicts with their managers.
 //
 // A field is removed only if the next apply would not delete it from the live object. kubectl apply deletes a field that the
-// last-applied annotation declares, Helm 3 one that the manifest of the last release declares, and server-side apply one that no
+// last-applied annotation declares, or whose list or strategy it replaces, Helm 3 one that the manifest of the last release declares, and server-side apply one that no
 // other manager manages (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management). In these cases the
 // manifest gets the live value instead, which no apply changes.
 package strip
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/table"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/manifest"
@@ -101,9 +106,12 @@ func (s *Stripper) plan(ctx context.Context, o *Object, from manifest.Object, id
 	}
 	o.Object, o.Fields = subject, fieldsOf(explained, from)
 	dropped, wide := o.drops()
+	changes := changesWithout(explained, from, wide)
 	for i, f := range dropped {
 		if parent := wide[i].Path; explained.Record.LastApplied.Find(parent) != nil {
 			f.keep("the last-applied annotation contains its parent " + explain.Text(parent))
+		} else if changes(f.at.Path) {
+			f.keep("kubectl apply replaces what contains it")
 		}
 	}
 	_, edits = o.drops()
@@ -115,6 +123,22 @@ func (s *Stripper) plan(ctx context.Context, o *Object, from manifest.Object, id
 		}
 	}
 	return edits, nil
+}
+
+// changesWithout returns a function that reports whether kubectl apply of a manifest without some places changes the live value at a path.
+func changesWithout(e explain.Explanation, from manifest.Object, without []*manifest.Place) func(fieldpath.Path) bool {
+	text, err := yaml.Marshal(from.Node)
+	if err == nil {
+		text, err = sigsyaml.YAMLToJSON(text)
+	}
+	if err != nil || e.Record.LastApplied == nil {
+		return func(fieldpath.Path) bool { return false }
+	}
+	root := jsontree.Valid(text)
+	for _, at := range without {
+		root.Cut(at.Path, func(fieldpath.Path) bool { return false })
+	}
+	return e.Subject.Changes(e.Record.LastApplied.Text(), root.Remaining())
 }
 
 // drops returns the dropped fields, and the places to remove from the manifest for them.
@@ -140,7 +164,7 @@ func (s *Stripper) Lines() (lines []string) {
 			case Left:
 				why = ": " + f.Reason
 			}
-			lines = append(lines, fmt.Sprintf("%s: %s: %s %s%s, owned by %s%s", o.File, o.Object, f.Action, f.Path, value, f.By, why))
+			lines = append(lines, fmt.Sprintf("%s: %s: %s %s%s, owned by %s%s", o.File, o.Object, f.Action, f.Path, value, cmp.Or(f.By, "an unnamed manager"), why))
 		}
 	}
 	return lines

@@ -110,6 +110,15 @@ func TestFileDropsOrSetsTheFieldsThatOthersOwn(t *testing.T) {
 			annotations: applied + `'{"spec":{"paused":true}}'`, entries: byHPA, live: "{replicas: 7}", spec: "spec: {replicas: 3}\n",
 			want: "spec: {replicas: 7}\n", lines: []string{set + "the last-applied annotation contains its parent .spec"},
 		},
+		"a part of a strategy, which kubectl apply replaces": {
+			annotations: "ownership-handoff.io/controller-fields: .spec.strategy.rollingUpdate.maxSurge\n    " + applied + `'{"spec":{"strategy":{"type":"RollingUpdate"}}}'`,
+			entries:     `{manager: tuner, operation: Update, apiVersion: apps/v1, fieldsV1: {"f:spec":{"f:strategy":{"f:rollingUpdate":{"f:maxSurge":{}}}}}}`,
+			live:        "{strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 50%}}}",
+			spec:        "spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: 25%}}}\n",
+			want:        `spec: {strategy: {type: RollingUpdate, rollingUpdate: {maxSurge: "50%"}}}` + "\n",
+			lines: []string{`set .spec.strategy.rollingUpdate.maxSurge to the live value "50%", owned by tuner; without the field, an apply could delete it: ` +
+				"kubectl apply replaces what contains it"},
+		},
 		"Helm 3": {
 			entries: `{manager: helm, operation: Update, apiVersion: apps/v1, fieldsV1: {"f:spec":{"f:paused":{}}}},` + byHPA, live: "{replicas: 7}",
 			spec: "spec: {replicas: 3, paused: true}\n",

@@ -97,6 +97,19 @@ func TestPreviewOfRejectedApply(t *testing.T) {
 	))
 }
 
+// TestPreviewOfAnApplyThatFailsNow previews an apply that handoff would make valid if it were on.
+func TestPreviewOfAnApplyThatFailsNow(t *testing.T) {
+	startWebhook(t)
+	play(t, "create namespace rescue", "apply -n rescue -f testdata/preview/set.yaml")
+	t.Cleanup(func() { play(t, "delete namespace rescue") })
+	seen := handoff(t, cluster.controlPlane.Kubeconfig, "preview -n rescue -f testdata/preview/ondelete.yaml")
+	for _, want := range []string{"(rejected)", "cleared by handoff", "WITHOUT HANDOFF applies: the mode is off", "[exit code 2]"} {
+		if !strings.Contains(seen, want) {
+			t.Errorf("want %s, got\n%s", want, seen)
+		}
+	}
+}
+
 // TestPreviewByAnotherConfiguration previews a rule where the webhook answers without it.
 func TestPreviewByAnotherConfiguration(t *testing.T) {
 	startWebhook(t)

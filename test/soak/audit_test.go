@@ -54,9 +54,7 @@ func (e event) id() string {
 	return (&unstructured.Unstructured{Object: e.RequestObject}).GetAnnotations()[idAnnotation]
 }
 
-// unstored returns the name of a field that a patch sets, and that has another value in the response.
-func (e event) unstored() string { return unlike(e.RequestObject, e.ResponseObject) }
-
+// unlike returns the name of a field that a patch sets, and that has another value in what is stored.
 func unlike(patch, stored map[string]any) string {
 	for name, value := range patch {
 		nested, isMap := value.(map[string]any)
@@ -206,8 +204,7 @@ func (l *auditLog) take(wait time.Duration) []event {
 	return due
 }
 
-// rank orders events of one version, only one of which has stored anything: it is the apply or the write to /scale if there is one that
-// has another number of replicas.
+// rank orders events of one version, only one of which has stored anything: the apply, or a write to /scale with another number.
 func (e event) rank() int {
 	switch {
 	case e.id() != "":

@@ -222,7 +222,9 @@ func (b *books) record(e event) {
 		}
 		b.timedOut[e.key()] = false
 	default:
-		b.judge(judgment{write: e, intent: in, sent: write, before: before, after: after, active: active, skipped: b.skipped[in.id]})
+		lacks := b.mayLackWrites(e.key(), before, e.StageTimestamp.Time) // of labels, which do not change the generation
+		b.judge(judgment{write: e, intent: in, sent: write, before: before, after: after, active: active, lacks: lacks, skipped: b.skipped[in.id]})
+		b.timedOut[e.key()] = false
 	}
 	delete(b.skipped, in.id)
 }
@@ -234,7 +236,7 @@ func (b *books) mayLackWrites(key string, last state, until time.Time) bool {
 
 // other checks a write that is no apply: it stores what it sets, and no other number of replicas.
 func (b *books) other(e event, w ledger.Write, before, after state) {
-	if field := e.unstored(); field != "" && e.Verb == "patch" && e.id() == "" {
+	if field := unlike(e.RequestObject, e.ResponseObject); field != "" && e.Verb == "patch" && e.id() == "" {
 		b.violate("%s: a patch of %s is not stored: %s is another", e.key(), e.manager(), field)
 	}
 	if w.Verb == ledger.Edit && e.id() == "" && !before.counted.IsZero() && after.replicas() != before.replicas() && !b.mayLackWrites(e.key(), before, e.StageTimestamp.Time) {
@@ -346,6 +348,7 @@ type judgment struct {
 
 	before, after state
 	active        faults
+	lacks         bool   // the audit log may lack a write since before
 	skipped       string // why the webhook has skipped the write
 }
 
@@ -418,7 +421,8 @@ func (b *books) judge(j judgment) {
 	if undecided {
 		return
 	}
-	isKept, isSure := j.resets() && got == j.before.replicas(), !j.raced() && !j.before.unsure && !guardIsNew
+	isKept, isSure := j.resets() && got == j.before.replicas(), !j.raced() && !j.before.unsure && !guardIsNew && !j.lacks &&
+		(len(j.active) < 2 || !j.active.has("configuration")) // a pod that starts with a mistake in the configuration has no rules
 	if isKept {
 		b.Kept++
 		b.tally(j.active, func(t *faultTotals) { t.Kept++ })
@@ -518,12 +522,10 @@ func (b *books) finish(objects []unstructured.Unstructured) {
 		key := o.GetNamespace() + "/" + o.GetName()
 		last, known := b.objects[key]
 		switch {
-		case !known, last.unsure, last.version > (event{ResponseObject: o.Object}).version(): // written since it was read
+		case !known, last.unsure, last.version > (event{ResponseObject: o.Object}).version(), b.mayLackWrites(key, last, time.Now()): // written since it was read
 			continue
 		case last.generation != o.GetGeneration():
-			if !b.mayLackWrites(key, last, time.Now()) {
-				b.violate("%s at the end: generation %d, want %d", key, o.GetGeneration(), last.generation)
-			}
+			b.violate("%s at the end: generation %d, want %d", key, o.GetGeneration(), last.generation)
 			continue
 		}
 		b.AtTheEnd++

@@ -453,7 +453,9 @@ func loadPacks(ctx context.Context, s *stage) error {
 	if err != nil {
 		err = fmt.Errorf("packs are not in force in all pods: %w", err)
 	}
-	return errors.Join(err, replaceFile(s.configuration, rules))
+	err = errors.Join(err, replaceFile(s.configuration, rules))
+	time.Sleep(2 * time.Second) // the pods look for a change every second
+	return err
 }
 
 func replaceFile(name, content string) error {

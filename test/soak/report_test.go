@@ -171,8 +171,7 @@ func (r *report) close() {
 	r.checkLoad()
 }
 
-// The traffic of each fault but those that leave no API server, and what a pod may use: twice as much as ever seen. What it may gain in an
-// hour is more than noise, and less than a thousandth of what it would gain if each write left a goroutine, or a third of 1 KB each.
+// The least traffic of a fault that leaves the API servers, the most that a pod may use, twice what was ever seen, and what it may gain.
 const (
 	leastApplies                              = 5
 	mostMegabytes, mostGoroutines             = 100, 300
