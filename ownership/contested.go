@@ -119,7 +119,7 @@ func (s *Search) declaredUnit(n *fieldtree.Node, c ContestedField) Declared {
 	switch {
 	case !apitypes.SetsNothing(s.valueIn(s.inManifest, n)):
 		declared.Manifest = Sets
-	case declarationIn(m.manifest, c.Path) == Clears:
+	case DeclarationIn(m.manifest, c.Path) == Clears:
 		declared.Manifest = Clears
 	}
 	if s.write.Unsent() && apitypes.SetsNothing(s.inIncoming.Of(n)) {

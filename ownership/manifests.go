@@ -78,8 +78,8 @@ func (w Write) declared(path, alias, atomic fieldpath.Path) Declared {
 		return Declared{Manifest: setsIf(len(is) > 0 && changed || !isGone && w.gains(managed))} // another webhook may have restored the value
 	}
 	declared := Declared{
-		Manifest: cmp.Or(declarationIn(m.manifest, path), declarationIn(m.manifest, alias)),
-		Base:     cmp.Or(declarationIn(m.base, path), declarationIn(m.base, alias)),
+		Manifest: cmp.Or(DeclarationIn(m.manifest, path), DeclarationIn(m.manifest, alias)),
+		Base:     cmp.Or(DeclarationIn(m.base, path), DeclarationIn(m.base, alias)),
 	}
 	if changed && declared.Manifest == Lacks && len(is) > 0 && m.sameText() {
 		// kubectl diff, and other commands of the applier, such as kubectl patch --field-manager=ci, leave the annotation as it is.
@@ -101,8 +101,8 @@ func (m Manifests) BaseValue(path fieldpath.Path) []byte { return m.base.Find(pa
 
 func (m Manifests) sameText() bool { return bytes.Equal(m.manifest.Document(), m.base.Document()) }
 
-// declarationIn returns how a manifest declares the field at path, Lacks without a path.
-func declarationIn(manifest *jsontree.Node, path fieldpath.Path) Declaration {
+// DeclarationIn returns how a manifest declares the field at path, Lacks without a path or a manifest.
+func DeclarationIn(manifest *jsontree.Node, path fieldpath.Path) Declaration {
 	nearest, length := manifest.Nearest(path)
 	switch {
 	case nearest.IsNull(): // a null parent also clears the fields nested under it
@@ -134,7 +134,7 @@ func (w Write) Defaulted(path fieldpath.Path) bool {
 		return false
 	}
 	applied, _ := w.Live.LastAppliedManifest()
-	lastAppliedLacks := applied != nil && declarationIn(applied, path) == Lacks
+	lastAppliedLacks := applied != nil && DeclarationIn(applied, path) == Lacks
 	for _, e := range managedfields.For(w.LiveEntries, path) {
 		own := e.Operation == managedfields.OperationUpdate && e.Same(w.Sender.Entry)
 		recorded := e.Operation == managedfields.OperationUpdate && e.Contains(LastAppliedPath())

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
-	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
 // Pattern matches fields and the fields nested under them: a path in which any element can be a wildcard (ParsePattern).
@@ -79,10 +78,10 @@ func ParseControllerFields(text string) (patterns []Pattern, err error) {
 // ownPrefix is the prefix of handoff's own label and annotations, which are never kept.
 const ownPrefix = "ownership-handoff.io/"
 
-// isOwn reports whether a path is that of a label or annotation on which decisions are based: those of handoff, of a node group, last-applied.
+// isOwn reports whether a path is that of a label or annotation by which handoff is configured, or of last-applied.
 func isOwn(path fieldpath.Path) bool {
 	name := path[len(path)-1].FieldName
-	return name != nil && (strings.HasPrefix(*name, ownPrefix) || strings.HasPrefix(*name, scale.NodeGroupPrefix) || *name == LastAppliedAnnotation)
+	return name != nil && (strings.HasPrefix(*name, ownPrefix) || *name == LastAppliedAnnotation)
 }
 
 // isNeverKept reports whether no rule keeps a field: those that identify the object, its managedFields and last-applied

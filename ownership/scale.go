@@ -61,7 +61,7 @@ func (s scaleField) declare() {
 		f.Declared.Manifest = Sets // the annotation is not that of this write: null never means another number
 		return
 	case !m.Recorded && m.Unread != nil && s.mayBeUnset():
-	case m.Recorded && m.sameText() && declarationIn(m.manifest, f.Path) == Lacks && !s.write.DryRun && s.mayBeUnset():
+	case m.Recorded && m.sameText() && DeclarationIn(m.manifest, f.Path) == Lacks && !s.write.DryRun && s.mayBeUnset():
 		// kubectl diff sends no annotation, so that a change is a new number. In a write that is stored, an unchanged manifest
 		// without the field has not set it: the object was replaced.
 	default:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/fieldpattern"
+	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
 // units are the fields that row 3 of docs/decisions.md keeps: a value, or an object that is kept whole or not at all. One that is a key of
@@ -44,7 +45,7 @@ func (o Object) UnitOf(kind schema.GroupKind, path fieldpath.Path) (unit fieldpa
 	}
 	last := len(units[i]) - 1
 	unit = path[:last+1]
-	return unit, units[i][last].Wildcard, !isOwn(unit) && !apitypes.IsAllocated(kind, unit) && o.isInPodTemplate(unit)
+	return unit, units[i][last].Wildcard, !isOwn(unit) && !apitypes.IsAllocated(kind, unit) && !scale.IsNodeGroupSize(unit[last].FieldName) && o.isInPodTemplate(unit)
 }
 
 // isInPodTemplate reports whether a unit that is nested under a template is one of a pod template: other kinds have templates, too.

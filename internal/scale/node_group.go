@@ -12,11 +12,15 @@ import (
 // The annotations of the cluster-autoscaler's provider for Cluster API
 // (https://cluster-api.sigs.k8s.io/tasks/automated-machine-management/autoscaling).
 const (
-	NodeGroupPrefix  = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-"
-	nodeGroupMinSize = NodeGroupPrefix + "min-size"
-	nodeGroupMaxSize = NodeGroupPrefix + "max-size"
+	nodeGroupMinSize = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size"
+	nodeGroupMaxSize = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
 	nodeGroupScaler  = "cluster-autoscaler"
 )
+
+// IsNodeGroupSize reports whether an annotation, given by name, decides whether an object is a node group.
+func IsNodeGroupSize(name *string) bool {
+	return name != nil && (*name == nodeGroupMinSize || *name == nodeGroupMaxSize)
+}
 
 // NodeGroupScaler returns "cluster-autoscaler" if the annotations of an object of Cluster API make it a node group that the
 // cluster-autoscaler scales, and "" otherwise.

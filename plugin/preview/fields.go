@@ -62,10 +62,8 @@ func (t *trial) fill() error {
 		}
 		f := field(path)
 		declared := write.Declared(path)
-		declared.Manifest = declaredIn(jsontree.Valid(manifest), path)
-		if alias := apitypes.AliasOf(t.application.Subject.Kind.GroupKind(), path); alias != nil && declared.Manifest == ownership.Lacks {
-			declared.Manifest = declaredIn(jsontree.Valid(manifest), alias)
-		}
+		alias := apitypes.AliasOf(t.application.Subject.Kind.GroupKind(), path)
+		declared.Manifest = cmp.Or(ownership.DeclarationIn(jsontree.Valid(manifest), path), ownership.DeclarationIn(jsontree.Valid(manifest), alias))
 		if f.Why = reason(declared, f.With != nil); f.With == nil && t.preview.Refused != "" && declared == (ownership.Declared{}) {
 			f.Acted, f.Why = true, "cleared by handoff" // a default, which would make the object invalid
 		}
@@ -134,18 +132,6 @@ func (t *trial) write() (ownership.Write, error) {
 	}
 	w.Manifests = w.ReadManifests()
 	return w, nil
-}
-
-// declaredIn returns how a manifest declares a field: a parent that it sets to null clears the field.
-func declaredIn(manifest *jsontree.Node, path fieldpath.Path) ownership.Declaration {
-	switch nearest, length := manifest.Nearest(path); {
-	case nearest.IsNull():
-		return ownership.Clears
-	case length < len(path):
-		return ownership.Lacks
-	default:
-		return ownership.Sets
-	}
 }
 
 // reason returns why a field changes; stays reports whether the apply sets it.
