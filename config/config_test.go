@@ -84,7 +84,8 @@ func TestAListInTheFileReplacesOnlyItsDefault(t *testing.T) {
 				c.Appliers = append(slices.DeleteFunc(c.Appliers, func(m string) bool { return m == "kapp" }), "k9s")
 			}),
 		},
-		"nothing to add or remove": {head + "autoscalers: {add: [], remove: }\nappliers: {}\n", config.Default()},
+		"additions of defaults, which may be new": {head + "appliers: {add: [helm]}\nscalers: {add: [{group: keda.sh, kind: ScaledObject, path: .spec.scaleTargetRef}]}\n", config.Default()},
+		"nothing to add or remove":                {head + "autoscalers: {add: [], remove: }\nappliers: {}\n", config.Default()},
 		"a default that moves to another list": {
 			head + "appliers: {remove: [helm]}\nimperative: {add: [helm]}\n", with(func(c *config.HandoffConfiguration) {
 				c.Appliers = slices.DeleteFunc(c.Appliers, func(m string) bool { return m == "helm" })

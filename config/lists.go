@@ -75,25 +75,22 @@ func valuesOf[T any](all []listed[T]) []T {
 }
 
 // after returns a list of defaults after what the file says about its field: a list, which replaces it, or an object, which adds to it
-// and removes from it. The error is about a change that has no effect.
+// and removes from it. The error is about a change that never has an effect.
 func after[T comparable](field string, text json.RawMessage, defaults []T, same func(a, b T) bool) (list []listed[T], err error) {
 	var change struct {
 		Add    []T `json:"add"`
 		Remove []T `json:"remove"`
 	}
+	added := field + ".add"
 	switch {
 	case len(text) == 0, string(text) == "null": // a key without a value, as when all its elements are commented out
 	case text[0] == '{':
 		err = decode(field, text, &change)
 	default:
-		err, defaults = decode(field, text, &change.Add), nil
+		err, defaults, added = decode(field, text, &change.Add), nil, field
 	}
 	if err != nil {
 		return nil, err
-	}
-	added := field
-	if defaults != nil {
-		added += ".add"
 	}
 	has := func(list []T, is T) bool {
 		return slices.ContainsFunc(list, func(other T) bool { return same(other, is) })
@@ -121,8 +118,10 @@ func after[T comparable](field string, text json.RawMessage, defaults []T, same 
 			err = errTwice
 		case slices.Contains(defaults, value) && has(change.Remove, value):
 			err = fmt.Errorf("is also in %s.remove; delete one of them", field)
+		case slices.Contains(defaults, value):
+			continue // a later version can make it a default
 		case has(defaults, value) && !has(change.Remove, value):
-			err = fmt.Errorf("is a default of %s; delete it", field)
+			err = fmt.Errorf("is a default of %s with another value; list it in %[1]s.remove, too", field)
 		}
 		if err != nil {
 			return nil, inField(at, fmt.Errorf("%q %w", fmt.Sprint(value), err))

@@ -53,7 +53,7 @@ kind: HandoffConfiguration
 {{- range $configured.remove -}}
 {{- $managers = without $managers . -}}
 {{- end -}}
-{{- $managers = concat $managers ($configured.add | default list) -}}
+{{- $managers = concat $managers ($configured.add | default list) | uniq -}}
 {{- end -}}
 {{ toJson $managers }}
 {{- end }}
@@ -75,7 +75,7 @@ kind: HandoffConfiguration
 {{- end -}}
 {{- $scalers = $kept -}}
 {{- end -}}
-{{- $scalers = concat $scalers ($changes.add | default list) -}}
+{{- $scalers = concat $scalers ($changes.add | default list) | uniq -}}
 {{- end -}}
 {{ toJson $scalers }}
 {{- end }}
