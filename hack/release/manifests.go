@@ -44,6 +44,7 @@ func setVersion(chart []byte, version string) []byte {
 		`(?m)^(version): .*$`:       "${1}: " + strings.TrimPrefix(version, "v"),
 		`(?m)^(appVersion): .*$`:    "${1}: " + version,
 		`(?m)^(\s+image: \S+:)\S+$`: "${1}" + version,
+		`(/prerelease): .*`:         fmt.Sprintf(`${1}: "%t"`, strings.Contains(version, "-")),
 	} {
 		chart = regexp.MustCompile(line).ReplaceAll(chart, []byte(with))
 	}
