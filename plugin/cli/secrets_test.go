@@ -114,6 +114,8 @@ func secretManifests() map[string]string {
 func TestNoOutputContainsSecretValues(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/no/such/file")
 	folder := t.TempDir()
+	rules := objects.Write(t, "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nrules:\n"+
+		"- {name: a, fields: [.data.*], edit: apply}\n- {name: b, fields: [.data]}\n", t.TempDir(), "rules.yaml")
 	formats := [][]string{nil, {"-o", "wide"}, {"-o", "json"}, {"-o", "yaml"}, {"-o", "jsonpath={}"}, {"-o", "go-template={{.}}"}, {"-o", "jsonpath={.no.such}"}}
 	live, all := map[string]string{}, map[string]string{}
 	for name, text := range secretInputs(t) {
@@ -128,6 +130,7 @@ func TestNoOutputContainsSecretValues(t *testing.T) {
 			for _, format := range formats {
 				wantNoLeaks(t, append([]string{"explain", "-f", file}, format...)...)
 				wantNoLeaks(t, append([]string{"audit", "-f", file}, format...)...)
+				wantNoLeaks(t, append([]string{"rules", "-f", file, "--config", rules}, format...)...)
 				for _, field := range []string{".data", ".metadata", ".data.token", ".metadata.annotations", ".data[" + "0]"} {
 					wantNoLeaks(t, append([]string{"explain", "-f", file, field}, format...)...)
 				}
@@ -142,7 +145,7 @@ func TestNoOutputContainsSecretValues(t *testing.T) {
 
 func wantNoLeaks(t *testing.T, args ...string) {
 	t.Helper()
-	if _, output := run(t, nil, args...); leaks(output) != nil {
+	if _, output := run(t, nil, args...); leaks(output) != nil || strings.Contains(output, "error: unknown ") {
 		t.Errorf("kubectl handoff %s: contains the value of %v\n%s", strings.Join(args, " "), leaks(output), output)
 	}
 }

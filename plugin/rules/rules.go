@@ -154,7 +154,7 @@ func (r Report) add(s source.Subject, applied bool) error {
 	entries, _ := s.Object.Entries() // Fields has read them
 	unrecorded := !recorded && slices.ContainsFunc(entries, s.Context.Managers.IsApplier)
 	for i := range fields {
-		if f := &fields[i]; !applied || f.Declared == ownership.Sets || unrecorded {
+		if f := &fields[i]; !s.Nameless(f.Path) && (!applied || f.Declared == ownership.Sets || unrecorded) {
 			r.addField(s, f)
 		}
 	}
