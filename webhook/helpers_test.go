@@ -188,8 +188,8 @@ func allowed(tb testing.TB, status int, body []byte) *admissionv1.AdmissionRespo
 	return response
 }
 
-// counted returns the value of a counter.
-func (s *server) counted(tb testing.TB, name string, labels map[string]string) float64 {
+// counted returns the sum of a counter's series with some labels.
+func (s *server) counted(tb testing.TB, name string, labels map[string]string) (sum float64) {
 	tb.Helper()
 	families, err := s.registry.Gather()
 	expect.NoError(tb, err)
@@ -205,11 +205,11 @@ func (s *server) counted(tb testing.TB, name string, labels map[string]string) f
 				}
 			}
 			if matching == len(labels) {
-				return metric.GetCounter().GetValue()
+				sum += metric.GetCounter().GetValue()
 			}
 		}
 	}
-	return 0
+	return sum
 }
 
 func (s *server) logged() string {

@@ -138,20 +138,15 @@ var fieldMergeSemantics = map[string]documented{
 	"Merging Lists of Primitives: not in config, in last applied":     {`{metadata: {finalizers: [a]}}`, `{metadata: {finalizers: []}}`, `{metadata: {finalizers: [a, b]}}`, `{metadata: {finalizers: [b]}}`},
 	"Merging Lists of Primitives: not in config, not in last applied": {``, `{metadata: {finalizers: []}}`, `{metadata: {finalizers: [b]}}`, `{metadata: {finalizers: [b]}}`},
 	// The book shows args, and [a, c, d]. That is true for a list that merges, such as finalizers; args are replaced.
-	"Merging Lists of Primitives: the example, of a list that merges": {
-		`{metadata: {finalizers: [a, b]}}`, `{metadata: {finalizers: [a, c]}}`, `{metadata: {finalizers: [a, b, d]}}`, `{metadata: {finalizers: [a, c, d]}}`,
-	},
+	"Merging Lists of Primitives: the example, of a list that merges": declarativeConfig["Merge a list of primitive elements"],
 	"Merging Lists of Primitives: the order is the file's": {
 		`{metadata: {finalizers: [a, b, c]}}`, `{metadata: {finalizers: [c, a, e]}}`, `{metadata: {finalizers: [a, b, c, d]}}`, `{metadata: {finalizers: [c, a, e, d]}}`,
 	},
-	"Merging Lists of Primitives: the example, of a list that is replaced": {
-		`{spec: {template: {spec: {containers: [{name: x, args: [a, b]}]}}}}`, `{spec: {template: {spec: {containers: [{name: x, args: [a, c]}]}}}}`,
-		`{spec: {template: {spec: {containers: [{name: x, args: [a, b, d]}]}}}}`, `{spec: {template: {spec: {containers: [{name: x, args: [a, c]}]}}}}`,
-	},
-	"Merging Lists of Objects: in config":                          {``, `{spec: {template: {spec: {containers: [{name: x, image: new}]}}}}`, `{spec: {template: {spec: {containers: [{name: x, image: old, stdin: true}]}}}}`, `{spec: {template: {spec: {containers: [{name: x, image: new, stdin: true}]}}}}`},
-	"Merging Lists of Objects: in config, not in resource":         {``, `{spec: {template: {spec: {containers: [{name: x}]}}}}`, `{spec: {template: {spec: {containers: [{name: y}]}}}}`, `{spec: {template: {spec: {containers: [{name: x}, {name: y}]}}}}`},
-	"Merging Lists of Objects: not in config, in last applied":     {`{spec: {template: {spec: {containers: [{name: x}]}}}}`, `{spec: {template: {spec: {containers: []}}}}`, `{spec: {template: {spec: {containers: [{name: x}, {name: y}]}}}}`, `{spec: {template: {spec: {containers: [{name: y}]}}}}`},
-	"Merging Lists of Objects: not in config, not in last applied": {``, `{spec: {template: {spec: {containers: []}}}}`, `{spec: {template: {spec: {containers: [{name: y}]}}}}`, `{spec: {template: {spec: {containers: [{name: y}]}}}}`},
+	"Merging Lists of Primitives: the example, of a list that is replaced": declarativeConfig["Replace the list if all its elements are primitives"],
+	"Merging Lists of Objects: in config":                                  {``, `{spec: {template: {spec: {containers: [{name: x, image: new}]}}}}`, `{spec: {template: {spec: {containers: [{name: x, image: old, stdin: true}]}}}}`, `{spec: {template: {spec: {containers: [{name: x, image: new, stdin: true}]}}}}`},
+	"Merging Lists of Objects: in config, not in resource":                 {``, `{spec: {template: {spec: {containers: [{name: x}]}}}}`, `{spec: {template: {spec: {containers: [{name: y}]}}}}`, `{spec: {template: {spec: {containers: [{name: x}, {name: y}]}}}}`},
+	"Merging Lists of Objects: not in config, in last applied":             {`{spec: {template: {spec: {containers: [{name: x}]}}}}`, `{spec: {template: {spec: {containers: []}}}}`, `{spec: {template: {spec: {containers: [{name: x}, {name: y}]}}}}`, `{spec: {template: {spec: {containers: [{name: y}]}}}}`},
+	"Merging Lists of Objects: not in config, not in last applied":         {``, `{spec: {template: {spec: {containers: []}}}}`, `{spec: {template: {spec: {containers: [{name: y}]}}}}`, `{spec: {template: {spec: {containers: [{name: y}]}}}}`},
 	"Merging Lists of Objects: the order is the file's": {
 		`{spec: {template: {spec: {containers: [{name: x}, {name: y}]}}}}`, `{spec: {template: {spec: {containers: [{name: y}, {name: x}, {name: new}]}}}}`,
 		`{spec: {template: {spec: {containers: [{name: x}, {name: y}, {name: theirs}]}}}}`, `{spec: {template: {spec: {containers: [{name: y}, {name: x}, {name: new}, {name: theirs}]}}}}`,

@@ -63,12 +63,12 @@ func TestThreeWayEqualsUpstream(t *testing.T) {
 	}
 }
 
-// scriptOf returns 40 to 240 bytes that look random and are the same for each seed.
+// scriptOf returns 1,000 to 2,000 bytes, enough for all decisions about a Deployment, that look random and are the same for each seed.
 func scriptOf(seed uint64) []byte {
 	var key [32]byte
 	binary.LittleEndian.PutUint64(key[:], seed)
 	random := rand.NewChaCha8(key)
-	script := make([]byte, 40+random.Uint64()%200)
+	script := make([]byte, 1000+random.Uint64()%1000)
 	_, _ = random.Read(script) // never fails
 	return script
 }

@@ -74,7 +74,7 @@ func TestErrorsAreOneLineWithRemedy(t *testing.T) {
 }
 
 func TestEveryCommandHasAnExample(t *testing.T) {
-	for _, command := range []string{"", "explain", "preview", "audit", "release", "strip", "enable", "disable", "status"} {
+	for _, command := range []string{"", "explain", "preview", "audit", "release", "strip", "enable", "disable", "status", "rules", "doctor"} {
 		code, output := run(t, nil, strings.Fields(command+" --help")...)
 		if code != cli.ExitOK || !strings.Contains(output, "Examples:\n") || !strings.Contains(output, "kubectl handoff "+command) {
 			t.Errorf("%s: exit code %d\n%s", command, code, output)

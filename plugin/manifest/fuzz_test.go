@@ -27,8 +27,8 @@ func FuzzApply(f *testing.F) {
 		"a: {\n  # b\n  b: 1, # c\n  # d\n  d: 2 # e\n}\n",
 		"? a\n: b\nc: !!str d\ne: &x\n  f: 1\n",
 	} {
-		f.Add(text, uint64(3))
-		f.Add(text, uint64(1<<63-1))
+		f.Add(text, uint64(0x5555555555555555))
+		f.Add(text, uint64(0xAAAAAAAAAAAAAAAA))
 	}
 	f.Add("{0 \",A: {A: {0\"}}}", uint64(9223372036854775784)) // quotes within plain scalars
 	f.Fuzz(func(t *testing.T, text string, choice uint64) {

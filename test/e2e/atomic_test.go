@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // routing is the spec of a VirtualService with two routes: one that a canary rollout splits, and another one.
@@ -39,7 +41,7 @@ func splits(kind, spec string) step {
 func (p step) routesManagedByTheRollout(alone bool) step {
 	return p.check(func(s stage, _ result) {
 		s.Helper()
-		managers := fieldManagers(s.T, s.object(), fieldpath.MakePathOrDie("spec", "http"))
+		managers := objects.FieldManagers(s.object(), fieldpath.MakePathOrDie("spec", "http"))
 		if len(managers) != map[bool]int{true: 1, false: 2}[alone] || managers[len(managers)-1] != "rollouts-controller/Update" {
 			s.Errorf("managers of the routes: %q, want the rollout, alone: %t", managers, alone)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/ownership"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // image and memory are the JSONPaths of fields of the container.
@@ -229,7 +230,7 @@ func renamed(t *testing.T, o *unstructured.Unstructured, applier string) (entrie
 			entries = append(entries, entry)
 			continue
 		}
-		fields = fields.Union(fieldsOf(t, entry))
+		fields = fields.Union(objects.FieldsOf(entry))
 	}
 	text, err := fields.ToJSON()
 	expect.NoError(t, err)

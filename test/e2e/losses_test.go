@@ -172,6 +172,9 @@ func TestKubectlDiffShowsNoRemovalThatAnApplyKeeps(t *testing.T) {
 		removal := regexp.MustCompile(`(?m)^[-+] +(replicas|paused):`)
 		for tries := 1; ; tries++ {
 			r := s.run(manifest, append([]string{"diff", "-f", "-"}, s.args...)...)
+			if r.Err != nil && r.Stdout == "" {
+				s.Errorf("kubectl diff: %v: %s", r.Err, r.Stderr)
+			}
 			if !removal.MatchString(r.Stdout) {
 				return r
 			}

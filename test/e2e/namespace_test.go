@@ -3,16 +3,13 @@ package e2e_test
 import (
 	"cmp"
 	"context"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
@@ -130,26 +127,6 @@ func (n *namespace) replicas() int64 {
 func (n *namespace) wantReplicas(want int64) {
 	n.Helper()
 	expect.Equal(n, "replicas", want, n.replicas())
-}
-
-// fieldManagers returns the managers of a field as MANAGER/OPERATION[/SUBRESOURCE], in order.
-func fieldManagers(t *testing.T, o *unstructured.Unstructured, path fieldpath.Path) []string {
-	t.Helper()
-	var found []string
-	for _, e := range o.GetManagedFields() {
-		if fieldsOf(t, e).Has(path) {
-			found = append(found, strings.TrimSuffix(e.Manager+"/"+string(e.Operation)+"/"+e.Subresource, "/"))
-		}
-	}
-	slices.Sort(found)
-	return found
-}
-
-func fieldsOf(t *testing.T, e metav1.ManagedFieldsEntry) *fieldpath.Set {
-	t.Helper()
-	set := &fieldpath.Set{}
-	expect.NoError(t, set.FromJSON(e.FieldsV1.GetRawReader()))
-	return set
 }
 
 // autoscale creates HorizontalPodAutoscaler/web and waits until its controller has scaled the object web to the minimum.

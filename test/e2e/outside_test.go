@@ -148,7 +148,7 @@ func (o outside) play(n *namespace, args []string) {
 		if r.Stdout != value {
 			n.Fatalf("after an apply of %q: got %q, want %q", lines, r.Stdout, value)
 		}
-		expect.Equal(n, fmt.Sprintf("managers after an apply of %q", lines), []string{o.manager + "/Apply"}, fieldManagers(n.T, o.read(n), o.field))
+		expect.Equal(n, fmt.Sprintf("managers after an apply of %q", lines), []string{o.manager + "/Apply"}, objects.FieldManagers(o.read(n), o.field))
 		if got := r.Warnings(); strings.Contains(lines, "Cg==") && (len(got) != 1 || !strings.Contains(got[0], "owned by "+o.manager[:15])) {
 			n.Errorf("warnings %q", got)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/ownership"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // stage is the namespace in which steps are played, and the applier of its manifests.
@@ -237,7 +238,7 @@ func (p step) managers(want ...string) step {
 func (p step) managedBy(path fieldpath.Path, want ...string) step {
 	return p.check(func(s stage, _ result) {
 		s.Helper()
-		expect.Equal(s, "managers of "+path.String(), want, fieldManagers(s.T, s.object(), path))
+		expect.Equal(s, "managers of "+path.String(), want, objects.FieldManagers(s.object(), path))
 	})
 }
 

@@ -65,7 +65,10 @@ func TestThreeMeaningsOfZeroOfAnAutoscalerThatScalesToZero(t *testing.T) {
 	if cluster.Plane.Elsewhere() {
 		t.Skip("the test needs the feature gate HPAScaleToZero, and metrics that this API server could not reach")
 	}
-	metrics := serveExternalMetrics(t)
+	n := &namespace{T: t, name: "default"}
+	metrics := objects.ServeExternalMetrics(t, func(stdin string, args ...string) { n.must(n.run(stdin, args...)) })
+	// Namespaces cannot be deleted while an API of the cluster is registered and not served.
+	t.Cleanup(func() { n.kubectl("delete", "apiservice", "v1beta1.external.metrics.k8s.io") })
 	measured := func(value int) step { return did(func(n *namespace) { metrics.Set(n.name, value) }) }
 	status := func(path, want string) step {
 		return did(func(n *namespace) {

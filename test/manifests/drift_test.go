@@ -3,6 +3,7 @@ package manifests_test
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,7 +61,7 @@ func alike(t *testing.T, all objects) map[string]map[string]any {
 	found := map[string]map[string]any{}
 	for _, o := range all {
 		labels := o.GetLabels()
-		maps.DeleteFunc(labels, func(name, _ string) bool { return strings.Contains(strings.Join(ofHelm, " "), name) })
+		maps.DeleteFunc(labels, func(name, _ string) bool { return slices.Contains(ofHelm, name) })
 		o.SetLabels(labels)
 		if o.GetKind() == "ConfigMap" {
 			sameContent(t, o)

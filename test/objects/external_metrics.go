@@ -3,8 +3,10 @@ package objects
 import (
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
+	"testing"
 )
 
 // ExternalMetrics serves one external metric for each namespace, 0 unless it was set: what a metrics adapter reports to the HPA
@@ -16,8 +18,8 @@ type ExternalMetrics struct {
 
 const externalMetricsPath = "/apis/external.metrics.k8s.io/v1beta1"
 
-// ExternalMetricsAPI is the manifest of an APIService for ExternalMetrics, served on this machine with TLS at the port %s.
-const ExternalMetricsAPI = `
+// externalMetricsAPI is the manifest of an APIService for ExternalMetrics, served on this machine with TLS at the port %s.
+const externalMetricsAPI = `
 apiVersion: v1
 kind: Service
 metadata: {name: external-metrics, namespace: default}
@@ -35,8 +37,16 @@ spec:
   service: {name: external-metrics, namespace: default, port: %s}
 `
 
-// NewExternalMetrics returns metrics that are all 0.
-func NewExternalMetrics() *ExternalMetrics { return &ExternalMetrics{values: map[string]int{}} }
+// ServeExternalMetrics serves metrics that are all 0 through the API server while the test runs.
+func ServeExternalMetrics(tb testing.TB, kubectl func(stdin string, args ...string)) *ExternalMetrics {
+	tb.Helper()
+	m := &ExternalMetrics{values: map[string]int{}}
+	server := httptest.NewTLSServer(m)
+	tb.Cleanup(server.Close)
+	kubectl(fmt.Sprintf(externalMetricsAPI, server.URL[strings.LastIndex(server.URL, ":")+1:]), "apply", "-f", "-")
+	kubectl("", "wait", "--for=condition=Available", "--timeout=60s", "apiservice/v1beta1.external.metrics.k8s.io")
+	return m
+}
 
 // Set sets the metric of a namespace.
 func (m *ExternalMetrics) Set(namespace string, value int) {

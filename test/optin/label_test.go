@@ -7,6 +7,7 @@ import (
 
 	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 const followsAnnotation = "the label " + mode + " follows the annotation of that name; write the annotation instead"
@@ -39,7 +40,7 @@ func TestTheLabelFollowsTheAnnotationInTheSameWrite(t *testing.T) {
 		}
 		expect.Equal(t, step.sentence+": label", step.want, label(namespaceIn(t, r)))
 		expect.Equal(t, step.sentence+": warnings", "", r.Stderr)
-		expect.Equal(t, step.sentence+": managers of the label", []string(nil), managersOfLabel(get(t, name)))
+		expect.Equal(t, step.sentence+": managers of the label", []string(nil), objects.FieldManagers(get(t, name), labelPath))
 	}
 }
 
@@ -78,8 +79,8 @@ func TestToolsThatApplyNamespacesKeepTheLabel(t *testing.T) {
 			}
 			expect.Equal(t, "mode off: label", "none", label(namespaceIn(t, write("off"))))
 			changed := namespaceIn(t, write("warn"))
-			if label(changed) != "warn" || managersOfLabel(changed) != nil {
-				t.Errorf("a changed mode: label %s, managed by %s", label(changed), managersOfLabel(changed))
+			if label(changed) != "warn" || objects.FieldManagers(changed, labelPath) != nil {
+				t.Errorf("a changed mode: label %s, managed by %s", label(changed), objects.FieldManagers(changed, labelPath))
 			}
 			if text := changed.Annotations["kubectl.kubernetes.io/last-applied-configuration"]; strings.Contains(text, `"labels":{"ownership`) {
 				t.Errorf("last-applied contains the label: %s", text)
@@ -98,8 +99,8 @@ func TestAManifestThatContainsTheLabel(t *testing.T) {
 		{"apply", "--server-side", "--field-manager=gitops"}, {"apply", "--server-side", "--field-manager=other"}, {"apply"}, {"apply"},
 	} {
 		r := kubectl(t, exported, append(args, "-f-", "-o", "json", "--show-managed-fields")...)
-		if o := namespaceIn(t, r); label(o) != "warn" || managersOfLabel(o) != nil {
-			t.Errorf("%v: label %s, managed by %s", args, label(o), managersOfLabel(o))
+		if o := namespaceIn(t, r); label(o) != "warn" || objects.FieldManagers(o, labelPath) != nil {
+			t.Errorf("%v: label %s, managed by %s", args, label(o), objects.FieldManagers(o, labelPath))
 		}
 		expect.Equal(t, strings.Join(args, " ")+": warnings", []string{followsAnnotation}, r.Warnings())
 	}
@@ -120,8 +121,8 @@ func TestTheLabelCannotBeWritten(t *testing.T) {
 			r := kubectl(t, "", "label", "--overwrite", "namespace", name, mode+c.label)
 			expect.Equal(t, "warnings", []string{followsAnnotation}, r.Warnings())
 			o := get(t, name)
-			if label(o) != c.want || managersOfLabel(o) != nil {
-				t.Errorf("want label %s without a manager, got %s, managed by %s", c.want, label(o), managersOfLabel(o))
+			if label(o) != c.want || objects.FieldManagers(o, labelPath) != nil {
+				t.Errorf("want label %s without a manager, got %s, managed by %s", c.want, label(o), objects.FieldManagers(o, labelPath))
 			}
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/test/golden"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
+	"github.com/ownership-handoff/handoff/test/objects"
 )
 
 // TestLabelsAreRepairedAfterAnOutage changes namespaces while no webhook answers.
@@ -33,7 +34,7 @@ func TestLabelsAreRepairedAfterAnOutage(t *testing.T) {
 	install(t, handofftest.Options{})
 	for name, want := range map[string]string{annotated: "enforce", removed: "none", forged: "none"} {
 		eventually(t, "the label is "+want, func() bool { return label(get(t, name)) == want })
-		expect.Equal(t, "managers of the label", []string(nil), managersOfLabel(get(t, name)))
+		expect.Equal(t, "managers of the label", []string(nil), objects.FieldManagers(get(t, name), labelPath))
 		line := `"made the label of a namespace follow its mode annotation","namespace":"` + name + `"`
 		if !strings.Contains(cluster.webhook.Log()+other.Log(), line) {
 			t.Errorf("the log does not contain the repair of %s", name)

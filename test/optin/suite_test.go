@@ -17,6 +17,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/optin"
@@ -180,6 +181,8 @@ func get(t *testing.T, name string) *corev1.Namespace {
 	return read
 }
 
+var labelPath = fieldpath.MakePathOrDie("metadata", "labels", optin.Label)
+
 // label returns the label of a namespace, "none" if it has none.
 func label(o *corev1.Namespace) string {
 	value, ok := o.Labels[optin.Label]
@@ -187,21 +190,6 @@ func label(o *corev1.Namespace) string {
 		return "none"
 	}
 	return value
-}
-
-// managersOfLabel returns the field managers of the label.
-func managersOfLabel(o *corev1.Namespace) (managers []string) {
-	for _, e := range o.ManagedFields {
-		var fields struct {
-			Metadata struct {
-				Labels map[string]any `json:"f:labels"`
-			} `json:"f:metadata"`
-		}
-		if json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields) == nil && fields.Metadata.Labels["f:"+optin.Label] != nil {
-			managers = append(managers, e.Manager+"/"+string(e.Operation))
-		}
-	}
-	return managers
 }
 
 func eventually(t *testing.T, what string, done func() bool) {

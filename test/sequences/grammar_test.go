@@ -108,7 +108,7 @@ type scenario struct {
 
 // scripts returns the steps of a scenario, for each field manager.
 func (c scenario) scripts(all []*kind) (scripts []script) {
-	kind := all[max(0, slices.IndexFunc(all, func(k *kind) bool { return k.Kind == c.Kind }))]
+	kind := all[slices.IndexFunc(all, func(k *kind) bool { return c.Kind == "" || k.Kind == c.Kind })]
 	applied := func(m manifest) step {
 		if c.Verb == helmUpgrade {
 			return step{verb: helmUpgrade, by: helm, manifest: kind.completed(m), version: c.Applied}

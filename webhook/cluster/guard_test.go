@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,11 +22,11 @@ import (
 )
 
 // lookForGuard starts a Guard, which checks until the test ends.
-func lookForGuard(t *testing.T, config *rest.Config) *cluster.Guard {
+func lookForGuard(t *testing.T, config *rest.Config, log logr.Logger) *cluster.Guard {
 	t.Helper()
 	h, err := rest.HTTPClientFor(config)
 	expect.NoError(t, err)
-	guard, err := cluster.NewGuard(config, h, logr.Discard())
+	guard, err := cluster.NewGuard(config, h, log)
 	expect.NoError(t, err)
 	expect.Equal(t, "missing before its presence is known", false, guard.Missing())
 	go func() { _ = guard.Run(t.Context()) }()
@@ -49,7 +50,7 @@ func answering(t *testing.T, status int, reason metav1.StatusReason) (*rest.Conf
 func TestTheGuardIsMissingOnlyIfTheAPIServerSaysSo(t *testing.T) {
 	t.Parallel()
 	absent, paths := answering(t, http.StatusNotFound, metav1.StatusReasonNotFound)
-	guard := lookForGuard(t, absent)
+	guard := lookForGuard(t, absent, logr.Discard())
 	eventually(t, "without the API", true, guard.Missing)
 	for _, want := range []string{"/v1/", "/v1/", "/v1beta1/", "/v1beta1/"} {
 		if got := <-paths; !strings.Contains(got, want+"mutatingadmissionpolicies/handoff-guard-") {
@@ -59,9 +60,12 @@ func TestTheGuardIsMissingOnlyIfTheAPIServerSaysSo(t *testing.T) {
 	for status, reason := range map[int]metav1.StatusReason{
 		http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable,
 	} {
-		unreadable, paths := answering(t, status, reason)
-		guard := lookForGuard(t, unreadable)
-		<-paths
+		unreadable, _ := answering(t, status, reason)
+		said := make(chan string, 100)
+		guard := lookForGuard(t, unreadable, funcr.New(func(_, line string) { said <- line }, funcr.Options{}))
+		if got := <-said; !strings.Contains(got, "cannot tell whether the guard is installed") {
+			t.Errorf("%s: the log says %s", reason, got)
+		}
 		expect.Equal(t, "missing after "+string(reason), false, guard.Missing())
 	}
 }
@@ -78,7 +82,7 @@ func TestTheGuardIsFoundWithThePermissionsInTheManifests(t *testing.T) {
 	role := &roles[slices.IndexFunc(roles, func(r rbacv1.ClusterRole) bool { return r.Name == "handoff-webhook" })]
 	role.Name = name
 	grant(t, name, role)
-	guard := lookForGuard(t, user(t, name))
+	guard := lookForGuard(t, user(t, name), logr.Discard())
 	eventually(t, "before it is installed", true, guard.Missing)
 
 	policies, err := manifests.Objects[admissionregistrationv1.MutatingAdmissionPolicy](manifests.Guard, "MutatingAdmissionPolicy")

@@ -33,6 +33,7 @@ func TestABrokenPairIsReportedAndTheLastValidOneServed(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, reviews{}, serving.Options{})
+			eventually(t, "the server listens", func() bool { return s.check("serving") == "" })
 			names := strings.NewReplacer("{crt}", filepath.Join(s.options.CertDir, "tls.crt"), "{key}", filepath.Join(s.options.CertDir, "tls.key"))
 			wantError := func(when, text string, more ...string) {
 				t.Helper()
