@@ -67,18 +67,35 @@ func (s *stage) catchBrokenBuilds(number int) {
 
 // catchDuringFaults verifies that the books report during each fault what a build does wrong that recovers from all of them.
 func (s *stage) catchDuringFaults(all faults) {
-	broken := brokenBuilds()["it leaves managedFields"]
+	broken, undoes := brokenBuilds()["it leaves managedFields"], brokenBuilds()["it undoes what an apply sets"]
+	broken.to = strings.Replace(broken.to, broken.from, undoes.to, 1)
 	s.runBroken(broken, all)
 	r := s.play(func(ctx context.Context, r *report) {
 		for _, f := range all {
 			s.playTogether(ctx, r, faults{f})
 		}
 	})
-	for _, f := range all { // while the guard is new, only replicas are compared
-		if f.may != unknownGuard && !r.books.has("during "+f.name+", after", broken.want) {
-			s.Errorf("%s: the books do not report %q", f.name, broken.want)
+	for _, f := range all {
+		want := broken.want
+		if f.may == unknownGuard { // managers are not compared while the guard is new
+			want = undoes.want
+		}
+		if !r.books.has("during "+f.name+", after", want) {
+			s.Errorf("%s: the books do not report %q", f.name, want)
 		}
 	}
+}
+
+// catchBrokenGuard verifies that the books report what a guard without bindings does not keep.
+func (s *stage) catchBrokenGuard() {
+	s.must(s.setGuard(s.Context(), true))
+	s.kubectl("", "delete", "mutatingadmissionpolicybindings", "--all")
+	killed := slices.DeleteFunc(catalog(), func(f *fault) bool { return f.name != "all webhook pods killed" })
+	r := s.play(func(ctx context.Context, r *report) { s.playTogether(ctx, r, killed) })
+	if !r.books.has("in spite of the guard") {
+		s.Errorf("a guard without bindings: the books report only %q", r.Violations)
+	}
+	s.must(s.setGuard(s.Context(), false))
 }
 
 // runBroken replaces all pods by those of a broken build, also the pods that faults start.

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,7 +119,7 @@ func newMachine(t *testing.T, namespaces []string, audit string) *machine {
 	for range managers {
 		m.keepController()
 	}
-	m.serveMetrics()
+	m.metrics = objects.ServeExternalMetrics(m, m.kubectl)
 	return m
 }
 
@@ -238,15 +237,6 @@ func (m *machine) keepController() {
 		}
 	}()
 	m.Cleanup(func() { <-stopped })
-}
-
-func (m *machine) serveMetrics() {
-	m.Helper()
-	m.metrics = objects.NewExternalMetrics()
-	served := httptest.NewTLSServer(m.metrics)
-	m.Cleanup(served.Close)
-	m.kubectl(fmt.Sprintf(objects.ExternalMetricsAPI, served.URL[strings.LastIndex(served.URL, ":")+1:]), "apply", "-f", "-")
-	m.kubectl("", "wait", "--for=condition=Available", "--timeout=60s", "apiservice/v1beta1.external.metrics.k8s.io")
 }
 
 // kubectl runs a kubectl command that must succeed.

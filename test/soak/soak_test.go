@@ -46,10 +46,13 @@ func TestSoak(t *testing.T) {
 	for _, v := range r.Violations {
 		t.Error(v)
 	}
-	if r.Kept < 50 || r.Writes < 2*r.Kept {
-		t.Errorf("%d writes, %d kept: the soak has tested little", r.Writes, r.Kept)
+	if r.Kept < 50 || r.Writes < 2*r.Kept || r.Compared < 50 || r.AtTheEnd == 0 || len(all) <= strings.Count(*faultsFlag, ",") {
+		t.Errorf("%d writes, %d kept, %d compared, %d at the end, %d faults: the soak has tested little", r.Writes, r.Kept, r.Compared, r.AtTheEnd, len(all))
 	}
 	if *durationFlag == 0 && *brokenFlag > 0 {
+		if s.plane.HasMutatingPolicies() {
+			s.catchBrokenGuard()
+		}
 		s.catchDuringFaults(all)
 		s.catchBrokenBuilds(*brokenFlag)
 	}
