@@ -1,6 +1,7 @@
 package schema_test
 
 import (
+	"encoding/json"
 	"reflect"
 	"slices"
 	"strings"
@@ -84,6 +85,10 @@ func (w *schemaWalk) field(typ reflect.Type, name string, got schema.Schema) {
 	default:
 		if joined := strings.Join(strategies, ""); joined != "" {
 			w.t.Errorf("%s.%s: a %s with the strategy %s", typ, name, held, joined)
+		}
+		hasParts := held.Kind() == reflect.Struct || held.Kind() == reflect.Map || held.Kind() == reflect.Slice && held.Elem().Kind() != reflect.Uint8
+		if hasParts && !reflect.PointerTo(held).Implements(reflect.TypeFor[json.Marshaler]()) {
+			w.t.Errorf("%s.%s: a %s is no scalar", typ, name, held)
 		}
 	}
 	if diff := cmp.Diff(want, got.Strategy()); diff != "" {
