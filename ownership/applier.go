@@ -64,9 +64,9 @@ func (m Managers) recordsManifest(e Entry) bool {
 		e.Contains(HelmReleasePath()) && (of == nil || !of.hasController())
 }
 
-// maxControlled is the maximum length of a field set of nothing but fields of controllers. Longer sets are not looked at, so that
-// the time for each entry is bounded.
-const maxControlled = 64 << 10
+// coverSteps is how many steps each byte of a field set may cost, of which a path of a rule costs 8 for each element of its list. A set
+// that costs more does not count as covered.
+const coverSteps = 16
 
 // onlyControls reports whether a server-side apply sets the scale field or fields that rules assign to controllers, and nothing
 // else, on an object that another manager has declared. That is how an operator scales a workload, and not a manifest. An entry
@@ -108,12 +108,11 @@ func (m Managers) isControlled(e Entry) bool {
 
 // isCovered reports whether an entry contains nothing but the scale field and fields of the rules that are counted.
 func (m Managers) isCovered(e Entry, counts func(*Rule) bool) bool {
-	if len(e.Fields.Text()) > maxControlled {
-		return false
+	left := coverSteps * len(e.Fields.Text())
+	identifies := ruleMatcher{
+		Accepts: func(end ruleEnd) bool { return end.Of == nil || counts(end.Of) && !end.Broad },
+		Meter:   func(steps int) bool { left -= steps; return left >= 0 },
 	}
-	identifies := ruleMatcher{Accepts: func(end ruleEnd) bool {
-		return end.Of == nil || counts(end.Of) && !end.Broad
-	}}
 	scale := &ruleTree{}
 	if m.Scale != nil {
 		if path := m.Scale(e.APIVersion); path != nil {

@@ -210,19 +210,15 @@ func nameOf(part *jsontree.Node, subsets []subset) fieldpath.PathElement {
 type naming []fieldpath.PathElement
 
 func namingOf(subsets []subset) (n naming) {
-	for _, c := range subsets {
-		isSame := func(e fieldpath.PathElement) bool { return sameNaming(e, c.name) }
+	keys := func(e fieldpath.PathElement) value.FieldList { return *cmp.Or(e.Key, &value.FieldList{}) }
+	isNamedAlike := func(a, b value.Field) bool { return a.Name == b.Name }
+	for _, c := range subsets { // of those with the same key fields, and of those that are values, the first
+		isSame := func(e fieldpath.PathElement) bool { return slices.EqualFunc(keys(e), keys(c.name), isNamedAlike) }
 		if (c.name.Key != nil || c.name.Value != nil) && !slices.ContainsFunc(n, isSame) {
 			n = append(n, c.name)
 		}
 	}
 	return n
-}
-
-// sameNaming reports whether two path elements have the same key fields, or are both values.
-func sameNaming(a, b fieldpath.PathElement) bool {
-	keys := func(e fieldpath.PathElement) value.FieldList { return *cmp.Or(e.Key, &value.FieldList{}) }
-	return slices.EqualFunc(keys(a), keys(b), func(a, b value.Field) bool { return a.Name == b.Name })
 }
 
 // twin returns the first element of a list with the same name as another one. The API server accepts lists with duplicate keys, and

@@ -338,6 +338,16 @@ func productDimensions() map[string]dimension {
 			g.annotations = map[string]string{ownership.ControllerFieldsAnnotation: joined(n, numbered(`.a[x%d=*].b`))}
 			return g.body()
 		}},
+		"elements that a path covers, names that paths give them, and entries": {from: 100, to: 800, body: func(n int) string {
+			set := `{"f:a":{` + joined(4*n, func(i int) string { return encode(fmt.Sprintf(`k:{"a":%d}`, i)) + ":{}" }) + `}}`
+			g := grown{serverSide: true, was: `"data":{"k":"1"}`, is: `"data":{"k":"2"}`, after: []string{entry("flux", "Apply", late, `{"f:data":{"f:k":{}}}`, "")}}
+			g.annotations = map[string]string{ownership.ControllerFieldsAnnotation: joined(n, numbered(`.a[x%d=*].b`)) + ",.a[*],.data.k"}
+			for i := range 8 {
+				g.before = append(g.before, entry(fmt.Sprintf("m%d", i), "Apply", early, set, ""))
+			}
+			g.after = append(slices.Clip(g.before), g.after...)
+			return g.body()
+		}},
 		"elements of an atomic list, and entries that manage it": {from: 125, to: 2000, body: func(n int) string {
 			list := "[" + joined(n, func(i int) string { return fmt.Sprintf(`{"a":%d,"w":"V"}`, i) }) + "]"
 			g := grown{was: `"data":{"list":` + list + `}`, is: `"data":{"list":` + strings.ReplaceAll(list, `"V"`, `"1"`) + `}`}
