@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"maps"
 	"math"
@@ -18,6 +19,7 @@ import (
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/tools/events"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/internal/growth"
 	"github.com/ownership-handoff/handoff/internal/race"
 	"github.com/ownership-handoff/handoff/ownership"
@@ -243,5 +245,16 @@ func TestACanceledReviewCostsLess(t *testing.T) {
 	cost(gone)
 	if waited, left := cost(t.Context()), cost(gone); 2*left > waited {
 		t.Errorf("%d bytes are allocated for a sender that has gone, %d for one that waits: want at most half", left, waited)
+	}
+}
+
+// TestALargeReviewEndsWhenMemoryIsShort has a limit below what the tests use, and fields that together take as much as many steps.
+func TestALargeReviewEndsWhenMemoryIsShort(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 20))
+	runtime.GC()
+	for n, want := range map[int]bool{100: false, 4000: true} {
+		warnings := newServer(t, enforced()).answer(t, dimensions()["keys that a server-side apply sets and a controller owns"].body(n)).Warnings
+		isShort := slices.Contains(warnings, "handoff: skipped, review too complex: only replicas were checked")
+		expect.Equal(t, fmt.Sprintf("%d keys: only replicas were checked", n), want, isShort)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"runtime/debug"
+	"runtime/metrics"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -114,20 +116,27 @@ const (
 	pollSteps = 1 << 16
 )
 
-// newMeter returns the meter of a review with a body of size bytes. Once the budget is exhausted or the context is done, it stays
-// so.
+// newMeter returns the meter of a review with a body of size bytes. Once the budget is exhausted or the context is done, it stays so, and
+// beyond 32 KiB, once memory is short: a review with many short fields takes thirty times its size.
 func newMeter(ctx context.Context, size int) ownership.Meter {
 	left, poll := minSteps+stepsPerByte*size, 0
 	return func(steps int) bool {
 		left -= steps
 		if poll -= steps; poll < 0 {
 			poll = pollSteps
-			if ctx.Err() != nil {
+			if ctx.Err() != nil || size > 32<<10 && memoryIsShort() {
 				left = -1
 			}
 		}
 		return left >= 0
 	}
+}
+
+// memoryIsShort reports whether the last garbage collection left more than half of what GOMEMLIMIT allows.
+func memoryIsShort() bool {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	return live[0].Value.Uint64() > uint64(debug.SetMemoryLimit(-1))/2 //nolint:gosec // it is not negative
 }
 
 // withTimeout returns the context of a request, which is done when the API server stops waiting: it closes the connection, and

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
@@ -35,6 +36,7 @@ func start(ctx context.Context, args []string) error {
 		fmt.Println("handoff-webhook", version)
 		return nil
 	}
+	debug.SetMemoryLimit(debug.SetMemoryLimit(-1) / 8 * 7) // GOMEMLIMIT is the container's limit, for more than the heap
 	log := zap.New(zap.UseFlagOptions(&o.zap))
 	ctrl.SetLogger(log)
 	klog.SetLogger(log)
