@@ -61,14 +61,7 @@ func (out outcome) eventText(c *merge.Change, autoscaler string) string {
 	if c.Field.Owner.By == autoscaler {
 		owner.By = autoscaler
 	}
-	return out.sentence(c, plainPath(c.Field.Path.String()), owner, plainCount)
-}
-
-func plainCount(text string) string {
-	if _, err := merge.Replicas([]byte(text)); err != nil {
-		return "none"
-	}
-	return text
+	return out.sentence(c, plainPath(c.Field.Path.String()), owner)
 }
 
 // plainPath replaces spaces and other characters that could make a path look like a sentence, and truncates the front of a long

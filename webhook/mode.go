@@ -3,7 +3,6 @@ package webhook
 import (
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/ownership-handoff/handoff/internal/optin"
 	"github.com/ownership-handoff/handoff/internal/protocol"
@@ -31,10 +30,9 @@ func (h *Handler) declaredMode(w ownership.Write) (m optin.Mode, notes []string)
 		return optin.Warn, []string{warningOf(protocol.Answered, h.Settings().Version+", mode "+string(mode), "")}
 	}
 	text, m, known := optin.Of(label, labeled, annotation, annotated)
-	isVisible := func(c rune) bool { return !unicode.IsSpace(c) && !unicode.IsControl(c) }
 	switch {
 	case known:
-	case !strings.ContainsFunc(text, isVisible):
+	case strings.TrimSpace(text) == "":
 		notes = append(notes, warningOf(optin.Label+" is empty and counts as warn; write enforce, warn or off", "", ""))
 	default:
 		notes = append(notes, warningOf(optin.Label+" ", text, " is unknown and counts as warn; write enforce, warn or off"))

@@ -3,9 +3,9 @@ package webhook
 import (
 	"cmp"
 	"strings"
-	"unicode"
 
 	"github.com/ownership-handoff/handoff/internal/optin"
+	"github.com/ownership-handoff/handoff/internal/printable"
 	"github.com/ownership-handoff/handoff/internal/protocol"
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/merge"
@@ -90,28 +90,33 @@ func (out outcome) shortValue(c *merge.Change) string {
 	return "=" + strings.Trim(value, `"`)
 }
 
-// record returns the decision for the audit log and the webhook's log.
+// record returns the decision for the audit log and the webhook's log. A path that is long, or could imitate another record, is written as
+// in Events.
 func (out outcome) record(c *merge.Change) string {
-	return out.sentence(c, c.Field.Path.String(), c.Field.Owner, func(value string) string { return cmp.Or(value, "none") })
+	path := c.Field.Path.String()
+	if len(path) > 4*maxEventPath || strings.ContainsAny(path, " ;") || printable.Text(path) != path {
+		path = plainPath(path)
+	}
+	return out.sentence(c, path, c.Field.Owner)
 }
 
 // sentence returns what was done to a field, with the values of replicas.
-func (out outcome) sentence(c *merge.Change, path string, of ownership.FieldOwner, count func(string) string) string {
+func (out outcome) sentence(c *merge.Change, path string, of ownership.FieldOwner) string {
 	owner, values := of.Kind.String(), ""
 	if of.By != "" {
 		owner = of.By + " (" + owner + ")"
 	}
 	if c.Field.Scale {
-		values = "live " + count(string(c.Field.Live)) + ", incoming " + count(string(c.Field.Incoming)) + ", "
+		values = "live " + cmp.Or(string(c.Field.Live), "none") + ", incoming " + cmp.Or(string(c.Field.Incoming), "none") + ", "
 	}
 	return out.deed(c).did + " " + path + ": " + values + "owner " + owner
 }
 
-// warningOf joins a warning from two parts and the name between them, which is cut if the whole is too long. Line breaks
-// and other control characters become spaces: the API server sends warnings as HTTP headers, and drops one that contains any.
+// warningOf joins a warning from two parts and the name between them, which is cut if the whole is too long. Line breaks in it
+// become spaces, and other characters that are not printable are escaped: the API server sends warnings as HTTP headers without any.
 func warningOf(before, name, after string) string {
 	const dots = "..."
-	before, name, after = withoutControls(before), strings.Join(strings.Fields(withoutControls(name)), " "), withoutControls(after)
+	before, name, after = printable.Text(before), printable.Text(strings.Join(strings.Fields(name), " ")), printable.Text(after)
 	if over := len(protocol.WarningPrefix) + len(before) + len(name) + len(after) - warningLimit; over > 0 {
 		name = name[:max(0, len(name)-over-len(dots))] + dots
 	}
@@ -120,13 +125,4 @@ func warningOf(before, name, after string) string {
 		text = text[:warningLimit-len(dots)] + dots
 	}
 	return strings.ToValidUTF8(text, "")
-}
-
-func withoutControls(text string) string {
-	return strings.Map(func(c rune) rune {
-		if unicode.IsControl(c) {
-			return ' '
-		}
-		return c
-	}, text)
 }

@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -57,7 +58,7 @@ func TestAWarningWithALongNameStillContainsTheRemedy(t *testing.T) {
 		},
 		"a name with other control characters": {
 			csa, scaledBy7(), applied3(), "HorizontalPodAutoscaler/a\x00b\x1b[31mc\x7f\u0085d", "enforce",
-			"handoff: kept .spec.replicas=7, owned by HorizontalPodAutoscaler/a b [31mc d; remove it from the manifest",
+			"handoff: kept .spec.replicas=7, owned by HorizontalPodAutoscaler/a\\x00b\\x1b[31mc\\x7f d; remove it from the manifest",
 		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
@@ -86,6 +87,18 @@ func squeezed(s string) string {
 	return s
 }
 
+// TestARecordImitatesNoOther has the key of a ConfigMap that reads like the end of one record, and another one.
+func TestARecordImitatesNoOther(t *testing.T) {
+	key := encode(strings.Repeat("x", 1000) + ": owner kubectl (Manifest); kept .data.y")
+	g := drops(`"data":{`+key+`:"V"}`, `"data":{`+key+`:"1"}`, `{"f:data":{`+strings.Replace(key, `"`, `"f:`, 1)+`:{}}}`)
+	g.before[0] = strings.Replace(g.before[0], "kubectl-edit", "my-operator", 1)
+	g.annotations = map[string]string{ownership.ControllerFieldsAnnotation: ".data.*"}
+	all := fmt.Sprint(newServer(t, enforced()).answer(t, g.body()).AuditAnnotations)
+	if !strings.Contains(all, "kept ...") || strings.Contains(all, "; kept") || len(all) > 300 {
+		t.Error(all)
+	}
+}
+
 func TestAnUnknownModeIsTruncatedInTheWarning(t *testing.T) {
 	for sentence, c := range map[string]struct{ mode, want string }{
 		"a long one": {
@@ -93,7 +106,7 @@ func TestAnUnknownModeIsTruncatedInTheWarning(t *testing.T) {
 			"handoff: ownership-handoff.io/mode xxxxxxxxxxxxxxxxxxxxxxxx... is unknown and counts as warn; write enforce, warn or off",
 		},
 		"one of control characters": {
-			"a\x1bb\x00", "handoff: ownership-handoff.io/mode a b is unknown and counts as warn; write enforce, warn or off",
+			"a\x1bb\x00", "handoff: ownership-handoff.io/mode a\\x1bb\\x00 is unknown and counts as warn; write enforce, warn or off",
 		},
 		"one that looks like a known one": {
 			" enforce", "handoff: ownership-handoff.io/mode enforce is unknown and counts as warn; write enforce, warn or off",
