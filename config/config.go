@@ -93,7 +93,11 @@ func Parse(text []byte) (c HandoffConfiguration, err error) {
 // Hash identifies what the configuration says. The webhook states it in its answer to kubectl handoff, for users who cannot read
 // its configuration.
 func (c HandoffConfiguration) Hash() string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q", c)) // with %q, an empty list is the same as none
+	text := fmt.Appendf(nil, "%q", c) // with %q, an empty list is the same as none
+	for _, s := range c.Scalers {
+		text = fmt.Appendf(text, "%q", s.Path) // which String leaves out
+	}
+	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:6])
 }
 
