@@ -17,8 +17,7 @@ func (r *Rotator) write(p pair, trusted time.Time) (next time.Duration, err erro
 	if err != nil && !os.IsNotExist(err) {
 		return 0, fmt.Errorf("reading the certificate files: %w", err)
 	}
-	served := err == nil
-	if wait := time.Until(trusted.Add(propagation)); served && !bytes.Equal(ca, p.ca) && wait > 0 {
+	if wait := time.Until(trusted.Add(propagation)); err == nil && !bytes.Equal(ca, p.ca) && wait > 0 {
 		return wait, nil
 	}
 	wrote := false

@@ -15,6 +15,7 @@ import (
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -164,6 +165,9 @@ func (f *State) references(key targetKey) (references []scale.Reference) {
 		references = append(references, s.reference)
 	}
 	for rank, watch := range f.scalers.current().watches {
+		if _, err := watch.informer.freshness.read(); apierrors.IsForbidden(err) && !watch.readable() {
+			continue // for good: nobody learns when they are deleted
+		}
 		for _, s := range find(watch.informer, key) {
 			reference := s.reference
 			reference.Rank = rank

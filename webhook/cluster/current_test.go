@@ -61,6 +61,7 @@ func outages() map[string]outage {
 		"the token is no longer accepted":             {refuse(http.StatusUnauthorized), "provide credentials"},
 		"the permission is revoked":                   {refuse(http.StatusForbidden), "Forbidden"},
 		"a load balancer has no API server behind it": {refuse(http.StatusBadGateway), "Bad Gateway"},
+		"an API server behind it does not answer":     {refuse(http.StatusGatewayTimeout), "the server was unable to return a response in the time allotted"},
 	}
 }
 

@@ -26,9 +26,10 @@ const (
 	watchFor = 8 * time.Second
 	// responseTimeout is how long the API server may take to start a watch, and to end it after its timeout.
 	responseTimeout = 5 * time.Second
-	// listTimeout is how long the API server may take to return a page. An object can be 1.5 MiB large, so pages are small.
+	// listTimeout is how long the API server may take to return a page. An object can be 1.5 MiB large, and take 60 MiB when it is
+	// decoded, so pages are small.
 	listTimeout = time.Minute
-	pageSize    = 4
+	pageSize    = 2
 	// handoverAfter is how long the watch that streams the initial objects is used afterwards. client-go reports a shorter
 	// watch as an error.
 	handoverAfter = 2 * time.Second
@@ -74,8 +75,8 @@ type renewal struct {
 // list reads all objects in pages. client-go would ask for the list in the API server's cache (resource version 0), which the API
 // server returns at once, and reduce the objects afterwards: the CustomResourceDefinitions of some clusters would not fit into memory.
 func (r *renewal) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	options.ResourceVersion, options.Limit = "", pageSize
-	list, _, err := pager.New(r.page).List(ctx, options)
+	options.ResourceVersion = ""
+	list, _, err := (&pager.ListPager{PageSize: pageSize, PageFn: r.page}).List(ctx, options)
 	r.freshness.record(err)
 	return list, err
 }
@@ -137,8 +138,9 @@ func retryable(err error, streaming bool) bool {
 	if apierrors.ReasonForError(err) == metav1.StatusReasonUnknown {
 		return true // not a response of the API server
 	}
-	return apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) && !streaming ||
-		apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err)
+	isNotKnownYet := apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge)
+	return apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) && !streaming || apierrors.IsTimeout(err) && !isNotKnownYet ||
+		apierrors.IsServerTimeout(err) || apierrors.IsTooManyRequests(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err)
 }
 
 // open starts a watch, and fails if the API server does not respond in time: an open connection can be dead.
@@ -191,9 +193,15 @@ func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming
 				if reported = nil; event.Type == watch.Error {
 					reported = apierrors.FromObject(event.Object)
 				}
+				if !streaming && reported != nil && !apierrors.IsResourceExpired(reported) && !apierrors.IsGone(reported) {
+					r.freshness.record(reported)
+					return // the next watch goes on from the last version
+				}
 				if streaming && !isHandedOver {
 					due.Reset(watchFor + responseTimeout)
-					if isHandedOver = endsInitialEvents(event); isHandedOver {
+					object, ok := event.Object.(metav1.Object) // the bookmark after the initial objects ends them
+					isHandedOver = ok && event.Type == watch.Bookmark && object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
+					if isHandedOver {
 						due.Reset(handoverAfter)
 					}
 				}
@@ -209,12 +217,6 @@ func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming
 		}
 	}()
 	return forwarded
-}
-
-// endsInitialEvents reports whether an event is the bookmark after the initial objects of a watch that streams them.
-func endsInitialEvents(event watch.Event) bool {
-	bookmark, ok := event.Object.(metav1.Object)
-	return ok && event.Type == watch.Bookmark && bookmark.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
 }
 
 // maxAge is the age from which an informer's cache is stale. In a healthy cluster, each watch is confirmed every 8 seconds. The

@@ -36,7 +36,8 @@ func TestWhatAWatchConfirms(t *testing.T) {
 					c.send(w)
 					w.Stop()
 				}()
-				for range r.follow(w, func() {}, c.streaming).ResultChan() {
+				for e := range r.follow(w, func() {}, c.streaming).ResultChan() {
+					expect.Equal(t, "an error that makes client-go read all objects again", false, e.Type == watch.Error)
 				}
 				confirmed, _ := r.freshness.read()
 				expect.Equal(t, "confirmed", c.want, confirmed.After(started))

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -251,6 +252,9 @@ func TestAKindThatCannotBeListedIsLoggedOnceAndDelaysNothing(t *testing.T) {
 	})
 	eventually(t, "the log says it", 1, func() int { return f.logged("scalers can be read again") })
 	expect.Equal(t, "lines of the log with the missing permission", 1, f.logged("scalers cannot be read"))
+
+	expect.NoError(t, suite.client.Delete(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name + "-" + plural}}))
+	eventually(t, "a scaler that could have been deleted since", "", f.scalerOf(n, "web"))
 }
 
 func TestMistakesAreReportedOnceOnTheScaler(t *testing.T) {
