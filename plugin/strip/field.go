@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -98,7 +99,7 @@ func deletes(e explain.Explanation, f *ownership.Field, written fieldpath.Path) 
 	default:
 		return ""
 	}
-	return fmt.Sprintf("%s; to drop it in the future: kubectl handoff release %s '%s'%s", why, s, explain.Text(f.Path), s.In())
+	return fmt.Sprintf("%s; to drop it in the future: kubectl handoff release %s '%s'%s", why, s, strings.ReplaceAll(explain.Text(f.Path), "'", `'\''`), s.In())
 }
 
 // isIdentity reports whether a field identifies the list element that it is in, or is in an element without identity. Without
