@@ -125,14 +125,6 @@ func restores(before, after, live any, removes bool) bool {
 	case []any:
 		was, _ := before.([]any)
 		lives, _ := live.([]any)
-		isIn := func(list []any) func(any) bool {
-			texts := map[string]bool{}
-			for _, element := range list {
-				texts[encode(element)] = true
-			}
-			return func(element any) bool { return texts[encode(element)] }
-		}
-		was, is = slices.DeleteFunc(slices.Clone(was), isIn(is)), slices.DeleteFunc(slices.Clone(is), isIn(was)) // long lists change little
 		isOther := func(a, b any) bool {
 			one, _ := a.(map[string]any)
 			other, _ := b.(map[string]any)
@@ -143,7 +135,7 @@ func restores(before, after, live any, removes bool) bool {
 				return !isOther(live, after) && restores(before, after, live, removes)
 			})
 		}
-		return !slices.ContainsFunc(is, func(after any) bool {
+		return reflect.DeepEqual(was, is) || !slices.ContainsFunc(is, func(after any) bool {
 			return !slices.ContainsFunc(append(was, nil), func(before any) bool { return isRestored(before, after) })
 		}) && !slices.ContainsFunc(was, func(before any) bool {
 			return !slices.ContainsFunc(is, func(after any) bool { return isRestored(before, after) })

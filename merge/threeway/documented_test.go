@@ -22,20 +22,16 @@ const defaultedDeployment = `{spec: {selector: {matchLabels: {app: nginx}}, minR
 	template: {metadata: {creationTimestamp: null, labels: {app: nginx}}, spec: {containers: [{image: "nginx:1.14.2", imagePullPolicy: IfNotPresent, name: nginx, ports: [{containerPort: 80, protocol: TCP}],
 	resources: {}, terminationMessagePath: /dev/termination-log}], dnsPolicy: ClusterFirst, restartPolicy: Always, securityContext: {}, terminationGracePeriodSeconds: 30}}}}`
 
-// mergePatchCalculation is an example that the page shows twice, as steps and as a calculation.
-var mergePatchCalculation = documented{
-	base:     simpleDeployment,
-	manifest: `{spec: {selector: {matchLabels: {app: nginx}}, template: {metadata: {labels: {app: nginx}}, spec: {containers: [{image: "nginx:1.16.1", name: nginx, ports: [{containerPort: 80}]}]}}}}`,
-	live:     `{spec: {replicas: 2, minReadySeconds: 5, selector: {matchLabels: {app: nginx}}, template: {metadata: {labels: {app: nginx}}, spec: {containers: [{image: "nginx:1.14.2", name: nginx, ports: [{containerPort: 80}]}]}}}}`,
-	want:     `{spec: {replicas: 2, selector: {matchLabels: {app: nginx}}, template: {metadata: {labels: {app: nginx}}, spec: {containers: [{image: "nginx:1.16.1", name: nginx, ports: [{containerPort: 80}]}]}}}}`,
-}
-
 // The page "Declarative Management of Kubernetes Objects Using Configuration Files"
 // (https://kubernetes.io/docs/tasks/manage-kubernetes-objects/declarative-config/), by its headings.
 var declarativeConfig = map[string]documented{
-	"Creating objects":        {``, simpleDeployment, `{}`, simpleDeployment},
-	"How to update objects":   mergePatchCalculation,
-	"Merge patch calculation": mergePatchCalculation,
+	"Creating objects": {``, simpleDeployment, `{}`, simpleDeployment},
+	"How to update objects, and merge patch calculation": {
+		base:     simpleDeployment,
+		manifest: `{spec: {selector: {matchLabels: {app: nginx}}, template: {metadata: {labels: {app: nginx}}, spec: {containers: [{image: "nginx:1.16.1", name: nginx, ports: [{containerPort: 80}]}]}}}}`,
+		live:     `{spec: {replicas: 2, minReadySeconds: 5, selector: {matchLabels: {app: nginx}}, template: {metadata: {labels: {app: nginx}}, spec: {containers: [{image: "nginx:1.14.2", name: nginx, ports: [{containerPort: 80}]}]}}}}`,
+		want:     `{spec: {replicas: 2, selector: {matchLabels: {app: nginx}}, template: {metadata: {labels: {app: nginx}}, spec: {containers: [{image: "nginx:1.16.1", name: nginx, ports: [{containerPort: 80}]}]}}}}`,
+	},
 	"Merge patch calculation: null clears what last-applied has":    {`{spec: {minReadySeconds: 5}}`, `{spec: {minReadySeconds: null}}`, `{spec: {minReadySeconds: 5}}`, `{spec: {}}`},
 	"Merge patch calculation: null clears what last-applied lacks":  {`{spec: {}}`, `{spec: {minReadySeconds: null}}`, `{spec: {minReadySeconds: 5}}`, `{spec: {}}`},
 	"Merging changes to primitive fields: in the file and live":     {``, `{spec: {replicas: 3}}`, `{spec: {replicas: 2}}`, `{spec: {replicas: 3}}`},
@@ -154,7 +150,6 @@ var fieldMergeSemantics = map[string]documented{
 	"Merging Lists of Objects: of a list without a patch strategy": declarativeConfig["Replace the list where no patchStrategy is specified, whatever its elements"],
 	"Edit and Set: a field that the file sets is set again":        {`{spec: {replicas: 2}}`, `{spec: {replicas: 2}}`, `{spec: {replicas: 9}}`, `{spec: {replicas: 2}}`},
 	"Edit and Set: a field that neither has stays":                 {`{spec: {}}`, `{spec: {}}`, `{spec: {paused: true}}`, `{spec: {paused: true}}`},
-	"Merging Lists of Objects: the example":                        declarativeConfig["Merge individual elements of a list of complex elements"],
 }
 
 // The example that the page ends with "ERROR!" is a Deployment. It is still true for a StatefulSet, whose updateStrategy is not

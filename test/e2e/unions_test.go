@@ -27,7 +27,6 @@ type union struct {
 	Before, After  map[string]string // the fields, by where they are
 	Client, Server string
 	ServerBefore34 string
-	Since          uint
 }
 
 func unions(t *testing.T) (table unionTable) {

@@ -158,14 +158,14 @@ func TestTheGuardUsesTheConfiguredFieldManagers(t *testing.T) {
 	values := []string{`guard.enabled=true`, `config.appliers=["ours","team-*"]`, `config.autoscalers=[]`}
 	for _, name := range []string{"handoff-guard-autoscaled", "handoff-guard-dropped-fields"} {
 		policy, err := chart(t, values...)["MutatingAdmissionPolicy/"+name].MarshalJSON()
-		must(t, err)
+		expect.NoError(t, err)
 		if want := `e.manager in ['ours'] || e.manager.startsWith('team-')`; !strings.Contains(string(policy), want) {
 			t.Errorf("%s does not contain %s:\n%s", name, want, policy)
 		}
 	}
 	policy, err := chart(t, `guard.enabled=true`, `config.appliers={"add":["ci"],"remove":["kapp"]}`,
 		`config.autoscalers={"remove":["keda"]}`)["MutatingAdmissionPolicy/handoff-guard-autoscaled"].MarshalJSON()
-	must(t, err)
+	expect.NoError(t, err)
 	for _, want := range []string{
 		`'fleetagent', 'HashiCorp', 'ci'] || e.manager.startsWith('pulumi-')`, `e.manager in ['keda-operator', 'cluster-proportional-autoscaler']`,
 	} {

@@ -79,7 +79,7 @@ func alike(t *testing.T, all objects) map[string]map[string]any {
 func sameContent(t *testing.T, configMap *unstructured.Unstructured) {
 	t.Helper()
 	files, _, err := unstructured.NestedStringMap(configMap.Object, "data")
-	must(t, err)
+	expect.NoError(t, err)
 	content := map[string]any{}
 	for name, text := range files {
 		switch {

@@ -55,7 +55,7 @@ func rendered(t *testing.T, args ...string) objects {
 func TestTheExamplesBelongTogether(t *testing.T) {
 	t.Parallel()
 	file, err := config.Read(example("rule", "config.yaml"))
-	must(t, err)
+	expect.NoError(t, err)
 	expect.Equal(t, "number of rules", 1, len(file.Rules))
 	application := decode(t, read(t, "..", "examples", "argocd", "application.yaml"))["Application/shop"].Object
 	kustomization := decode(t, read(t, "..", "examples", "flux", "shop.yaml"))["Kustomization/shop"].Object

@@ -38,10 +38,10 @@ func TestThePodsAreAdmittedAndThePermissionsSuffice(t *testing.T) {
 
 	kubeconfig, err := cluster.controlPlane.AddUser("system:serviceaccount:"+system+":handoff-webhook",
 		"system:serviceaccounts", "system:serviceaccounts:"+system, "system:authenticated")
-	must(t, err)
+	expect.NoError(t, err)
 	hook, err := handofftest.Start(t.Context(), cluster.controlPlane, handofftest.Options{Kubeconfig: kubeconfig})
-	must(t, err) // the webhook is not ready without the ClusterRole's permissions
-	must(t, hook.Register(t.Context()))
+	expect.NoError(t, err) // the webhook is not ready without the ClusterRole's permissions
+	expect.NoError(t, hook.Register(t.Context()))
 	kubectl(t, "", "create", "namespace", "installed")
 	kubectl(t, "", "annotate", "namespace", "installed", "ownership-handoff.io/mode=enforce")
 	const web = `{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "installed"}, "spec": {"replicas": 3,
@@ -69,7 +69,7 @@ func TestThePermissionsAreMinimal(t *testing.T) {
 	installed(t, "overlays/self-signed")
 	kubeconfig, err := cluster.controlPlane.AddUser("system:serviceaccount:"+system+":handoff-webhook",
 		"system:serviceaccounts", "system:serviceaccounts:"+system, "system:authenticated")
-	must(t, err)
+	expect.NoError(t, err)
 	may := func(question string) string {
 		// kubectl auth can-i fails if the answer is no.
 		args := append([]string{"--kubeconfig", kubeconfig, "auth", "can-i"}, strings.Fields(question)...)
@@ -81,7 +81,7 @@ func TestThePermissionsAreMinimal(t *testing.T) {
 	})
 	self, err := handofftest.Start(t.Context(), cluster.controlPlane,
 		handofftest.Options{Kubeconfig: kubeconfig, Args: []string{"--self-signed", "--namespace=" + system}})
-	must(t, err) // it is not ready without the permissions for its Secret
+	expect.NoError(t, err) // it is not ready without the permissions for its Secret
 	if err := self.Stop(); err != nil || strings.Contains(self.Log(), "forbidden") {
 		t.Errorf("self-signed: %v\n%s", err, self.Log())
 	}

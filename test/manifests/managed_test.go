@@ -80,7 +80,7 @@ func TestPodsInTheNetworkOfTheNodesAreAdmitted(t *testing.T) {
 		kubectl(t, objects{"namespace": namespace}.text(t), "apply", "-f", "-")
 		kubectl(t, "", "create", "serviceaccount", "-n", c.namespace, "handoff-webhook")
 		spec, _, err := unstructured.NestedMap(all["Deployment/handoff-webhook"].Object, "spec", "template", "spec")
-		must(t, err)
+		expect.NoError(t, err)
 		delete(spec, "priorityClassName") // its ResourceQuota is not installed here
 		pod := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Pod", "spec": spec}}
 		pod.SetName("probe")
@@ -110,12 +110,12 @@ func uncalled(t *testing.T, name string) (apply func(flags ...string) result) {
 	hook := chart(t)["MutatingWebhookConfiguration/handoff"].DeepCopy()
 	hook.SetName(name)
 	webhooks, _, err := unstructured.NestedSlice(hook.Object, "webhooks")
-	must(t, err)
+	expect.NoError(t, err)
 	for _, w := range webhooks {
 		entry, _ := w.(map[string]any)
 		entry["objectSelector"] = map[string]any{"matchLabels": map[string]any{"managed-test": "never"}}
 	}
-	must(t, unstructured.SetNestedSlice(hook.Object, webhooks, "webhooks"))
+	expect.NoError(t, unstructured.SetNestedSlice(hook.Object, webhooks, "webhooks"))
 	text := objects{"hook": hook}.text(t)
 	return func(flags ...string) result {
 		t.Helper()

@@ -70,13 +70,13 @@ func TestHandoffDoesNotInterceptItsOwnNamespace(t *testing.T) {
 
 func convert(t *testing.T, from map[string]any, to any) {
 	t.Helper()
-	must(t, runtime.DefaultUnstructuredConverter.FromUnstructured(from, to))
+	expect.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(from, to))
 }
 
 func matches(t *testing.T, s *metav1.LabelSelector, has labels.Set) bool {
 	t.Helper()
 	selector, err := metav1.LabelSelectorAsSelector(s)
-	must(t, err)
+	expect.NoError(t, err)
 	return selector.Matches(has)
 }
 

@@ -3,6 +3,8 @@ package manifests_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // TestTheDocumentedPolicyForObjects applies the policy of examples/policy: permission to write objects does not suffice to opt them in.
@@ -13,7 +15,7 @@ func TestTheDocumentedPolicyForObjects(t *testing.T) {
 	kubectl(t, "", "create", "namespace", "restricted")
 	kubectl(t, policy, "create", "--validate=strict", "-f-")
 	kubeconfig, err := cluster.controlPlane.AddUser("editor")
-	must(t, err)
+	expect.NoError(t, err)
 	kubectl(t, "", "create", "clusterrole", "editors", "--verb=*", "--resource=configmaps")
 	kubectl(t, "", "create", "rolebinding", "editors", "-n", "restricted", "--clusterrole=editors", "--user=editor")
 	kubectl(t, "", "create", "clusterrole", "role-editors", "--verb=get,patch", "--resource=clusterroles", "--resource-name=role-editors")

@@ -51,7 +51,7 @@ func (o objects) text(t *testing.T) string {
 		list.Items = append(list.Items, *object)
 	}
 	text, err := list.MarshalJSON()
-	must(t, err)
+	expect.NoError(t, err)
 	return string(text)
 }
 
@@ -88,7 +88,7 @@ func kustomization(t *testing.T, text string) objects {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(strings.ReplaceAll(text, "MANIFESTS", manifests)), 0o600)
 	}
-	must(t, err)
+	expect.NoError(t, err)
 	return decode(t, kubectl(t, "", "kustomize", dir).Stdout)
 }
 

@@ -34,9 +34,9 @@ func readableScalers(t *testing.T, all objects) (resources []string) {
 func resourcesOf(t *testing.T, text string) (resources []string) {
 	t.Helper()
 	c, err := config.Parse([]byte("apiVersion: " + config.APIVersion + "\nkind: " + config.Kind + "\n" + text))
-	must(t, err)
+	expect.NoError(t, err)
 	kinds, err := c.ScalerKinds()
-	must(t, err)
+	expect.NoError(t, err)
 	for _, k := range kinds {
 		plural, _ := meta.UnsafeGuessKindToResource(k.GroupKind.WithVersion(""))
 		resources = append(resources, plural.GroupResource().String())

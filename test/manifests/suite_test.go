@@ -69,14 +69,6 @@ func kubectl(t *testing.T, stdin string, args ...string) result {
 	return r
 }
 
-// must ends the test if an error is not nil.
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // helm runs Helm 3.
 func helm(t *testing.T, args ...string) result {
 	t.Helper()

@@ -197,9 +197,7 @@ func (c *counts) wantEnough(t *testing.T) {
 		}
 	}
 	n := c.of["writes"]
-	if *kubectlFlag {
-		least("by the real kubectl", n/10)
-	}
+	least("by the real kubectl", map[bool]int{true: n / 10}[*kubectlFlag])
 	for _, k := range cluster.kinds {
 		least(k.Kind+" accepted", n/100)
 	}
