@@ -75,8 +75,8 @@ type renewal struct {
 // list reads all objects in pages. client-go would ask for the list in the API server's cache (resource version 0), which the API
 // server returns at once, and reduce the objects afterwards: the CustomResourceDefinitions of some clusters would not fit into memory.
 func (r *renewal) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	options.ResourceVersion = ""
-	list, _, err := (&pager.ListPager{PageSize: pageSize, PageFn: r.page}).List(ctx, options)
+	options.ResourceVersion, options.Limit = "", pageSize
+	list, _, err := (&pager.ListPager{PageFn: r.page}).List(ctx, options)
 	r.freshness.record(err)
 	return list, err
 }
