@@ -196,7 +196,7 @@ func TestHashIdentifiesWhatAFileSays(t *testing.T) {
 	expect.NoError(t, err)
 	for sentence, same := range map[string]bool{
 		"rules: []": true, "appliers: {add: []}": true, "appliers: {add: [my-tool]}": false,
-		`rules: [{name: pause, fields: [".spec.paused"]}]`: false,
+		`rules: [{name: pause, fields: [".spec.paused"]}]`:                                                                      false,
 		`scalers: {add: [{group: keda.sh, kind: ScaledObject, path: .spec.x}], remove: [{group: keda.sh, kind: ScaledObject}]}`: false,
 	} {
 		expect.Equal(t, sentence+": has the hash of the default", same, parse(t, sentence).Hash() == config.Default().Hash())

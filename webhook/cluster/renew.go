@@ -164,7 +164,7 @@ func (r *renewal) open(ctx context.Context, options metav1.ListOptions, streamin
 
 // follow forwards the events of a watch and records its freshness. It ends a watch that takes too long, and cancels its request.
 // The end of a watch confirms that it is up to date if the API server ended it after its timeout.
-func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming bool) watch.Interface {
+func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming bool) watch.Interface { //nolint:cyclop // one loop over events
 	events := make(chan watch.Event)
 	forwarded := watch.NewProxyWatcher(events)
 	go func() {
@@ -193,10 +193,6 @@ func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming
 				if reported = nil; event.Type == watch.Error {
 					reported = apierrors.FromObject(event.Object)
 				}
-				if !streaming && reported != nil && !apierrors.IsResourceExpired(reported) && !apierrors.IsGone(reported) {
-					r.freshness.record(reported)
-					return // the next watch goes on from the last version
-				}
 				if streaming && !isHandedOver {
 					due.Reset(watchFor + responseTimeout)
 					object, ok := event.Object.(metav1.Object) // the bookmark after the initial objects ends them
@@ -207,6 +203,9 @@ func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming
 				}
 				if !streaming || isHandedOver || reported != nil { // until then, the informer has its old objects
 					r.freshness.record(reported)
+				}
+				if !streaming && reported != nil && !apierrors.IsResourceExpired(reported) && !apierrors.IsGone(reported) {
+					return // the next watch goes on from the last version
 				}
 				select {
 				case events <- event:
