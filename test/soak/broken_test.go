@@ -75,11 +75,8 @@ func (s *stage) catchDuringFaults(all faults) {
 			s.playTogether(ctx, r, faults{f})
 		}
 	})
-	for _, f := range all {
-		want := broken.want
-		if f.may == unknownGuard { // managers are not compared while the guard is new
-			want = undoes.want
-		}
+	for _, f := range all { // managers are not compared while the guard is new
+		want := map[bool]string{false: broken.want, true: undoes.want}[f.may == unknownGuard]
 		if !r.books.has("during "+f.name+", after", want) {
 			s.Errorf("%s: the books do not report %q", f.name, want)
 		}

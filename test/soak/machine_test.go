@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -76,25 +77,36 @@ type server struct {
 	procs.Process
 
 	log, health string
+	starting    *sync.Mutex
 }
 
-func (s *server) kill() error { return syscall.Kill(s.PID, syscall.SIGKILL) }
+// kill kills the server, and waits until it has ended.
+func (s *server) kill() error {
+	err := syscall.Kill(s.PID, syscall.SIGKILL)
+	for tries := 0; tries < 500 && isRunning(s.PID); tries++ {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return err
+}
 
-// restart starts the server until it is healthy: an API server exits if etcd is away for too long.
+// restart starts the server until it is healthy, unless it runs: an API server exits if etcd is away for too long.
 func (s *server) restart(ctx context.Context) error {
+	s.starting.Lock()
+	defer s.starting.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	for {
+	for !isRunning(s.PID) {
 		started, err := process.Start(s.log, s.Command[0], s.Command[1:]...)
 		if err != nil {
 			return err
 		}
 		s.PID = started.PID()
-		if err = started.WaitHealthy(ctx, s.health); err == nil || ctx.Err() != nil {
+		if err = started.WaitHealthy(ctx, s.health); ctx.Err() != nil {
 			return err
 		}
-		wait(ctx, time.Second)
+		wait(ctx, time.Second) // one that could not start has ended then
 	}
+	return nil
 }
 
 // newMachine starts a control plane of two API servers, three members of etcd and two controller managers, without the webhook. The
@@ -158,7 +170,7 @@ func (m *machine) adopt(program, flag, health string) (servers []*server) {
 	found, err := m.find(program)
 	m.must(err)
 	for _, p := range found {
-		s := &server{Process: p, log: filepath.Join(m.plane.Dir, program+"-again.log")}
+		s := &server{Process: p, log: filepath.Join(m.plane.Dir, program+"-again.log"), starting: &sync.Mutex{}}
 		for _, arg := range p.Command {
 			if port, ok := strings.CutPrefix(arg, flag); ok {
 				s.health = fmt.Sprintf(health, port)
