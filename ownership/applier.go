@@ -64,9 +64,8 @@ func (m Managers) recordsManifest(e Entry) bool {
 		e.Contains(HelmReleasePath()) && (of == nil || !of.hasController())
 }
 
-// coverSteps is how many steps each byte of a field set may cost, of which a path of a rule costs 8 for each element of its list. A set
-// that costs more does not count as covered.
-const coverSteps = 16
+// coverSteps limits the steps that a field set may cost, for each of its first 64 Ki bytes. One that costs more does not count as covered.
+const coverSteps = 4
 
 // onlyControls reports whether a server-side apply sets the scale field or fields that rules assign to controllers, and nothing
 // else, on an object that another manager has declared. That is how an operator scales a workload, and not a manifest. An entry
@@ -108,7 +107,7 @@ func (m Managers) isControlled(e Entry) bool {
 
 // isCovered reports whether an entry contains nothing but the scale field and fields of the rules that are counted.
 func (m Managers) isCovered(e Entry, counts func(*Rule) bool) bool {
-	left := coverSteps * len(e.Fields.Text())
+	left := coverSteps * min(len(e.Fields.Text()), 64<<10)
 	identifies := ruleMatcher{
 		Accepts: func(end ruleEnd) bool { return end.Of == nil || counts(end.Of) && !end.Broad },
 		Meter:   func(steps int) bool { left -= steps; return left >= 0 },
