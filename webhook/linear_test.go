@@ -2,7 +2,6 @@ package webhook_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"maps"
 	"math"
@@ -12,6 +11,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -248,13 +248,10 @@ func TestACanceledReviewCostsLess(t *testing.T) {
 	}
 }
 
-// TestALargeReviewEndsWhenMemoryIsShort has a limit below what the tests use, and fields that together take as much as many steps.
 func TestALargeReviewEndsWhenMemoryIsShort(t *testing.T) {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 20))
-	runtime.GC()
 	for n, want := range map[int]bool{100: false, 4000: true} {
 		warnings := newServer(t, enforced()).answer(t, dimensions()["keys that a server-side apply sets and a controller owns"].body(n)).Warnings
-		isShort := slices.Contains(warnings, "handoff: skipped, review too complex: only replicas were checked")
-		expect.Equal(t, fmt.Sprintf("%d keys: only replicas were checked", n), want, isShort)
+		expect.Equal(t, strconv.Itoa(n)+" keys: the end", want, slices.Contains(warnings, "handoff: skipped, review too complex: only replicas were checked"))
 	}
 }

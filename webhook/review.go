@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
@@ -132,11 +133,17 @@ func newMeter(ctx context.Context, size int) ownership.Meter {
 	}
 }
 
-// memoryIsShort reports whether the last garbage collection left more than half of what GOMEMLIMIT allows.
+// memoryIsShort reports whether a garbage collection leaves more than half of what GOMEMLIMIT allows.
 func memoryIsShort() bool {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	return live[0].Value.Uint64() > uint64(debug.SetMemoryLimit(-1))/2 //nolint:gosec // it is not negative
+	for _, collect := range []func(){func() {}, runtime.GC} { // the last collection can be long ago
+		collect()
+		metrics.Read(live)
+		if live[0].Value.Uint64() <= uint64(debug.SetMemoryLimit(-1))/2 { //nolint:gosec // it is not negative
+			return false
+		}
+	}
+	return true
 }
 
 // withTimeout returns the context of a request, which is done when the API server stops waiting: it closes the connection, and
