@@ -54,8 +54,7 @@ func (h *Handler) eventNote(w ownership.Write, out outcome, changes []*merge.Cha
 	return strings.Join(firstOf(changes, eventFields, text, more), "; ")
 }
 
-// eventText is record without text that the sender of the review can choose, such as names of managers and values that are not
-// integers. The autoscaler is the one in the informer's cache.
+// eventText is record without text that the sender of the review can choose, such as names of managers. The autoscaler is the cached one.
 func (out outcome) eventText(c *merge.Change, autoscaler string) string {
 	owner := ownership.FieldOwner{Kind: c.Field.Owner.Kind}
 	if c.Field.Owner.By == autoscaler {

@@ -183,9 +183,7 @@ func TestObjectContentIsNeverLogged(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			s := newServer(t, enforced())
 			response := s.answer(t, update(csa, scaledBy7(), applied3().with(lastApplied, manifest)).body())
-			const said = "handoff: skipped, annotation last-applied-configuration is not valid: only replicas and fields of rules were checked"
-			expect.Equal(t, "warned", true, slices.Contains(response.Warnings, said))
-			if response.Patch == nil || s.counted(t, "handoff_skipped_fields_total", map[string]string{"reason": "last_applied"}) != 1 || s.logged() == "" {
+			if !slices.Contains(response.Warnings, "handoff: skipped, annotation last-applied-configuration is not valid: only replicas and fields of rules were checked") || response.Patch == nil || s.counted(t, "handoff_skipped_fields_total", map[string]string{"reason": "last_applied"}) != 1 || s.logged() == "" {
 				t.Errorf("want replicas kept and the rest skipped, got %s, %s", response.Patch, s.logged())
 			}
 		})

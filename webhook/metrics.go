@@ -10,11 +10,8 @@ import (
 
 // Metrics counts what the handler does.
 type Metrics struct {
-	reviews   *prometheus.CounterVec
-	decisions *prometheus.CounterVec
-	failures  *prometheus.CounterVec
-	skipped   *prometheus.CounterVec
-	duration  prometheus.Histogram
+	reviews, decisions, failures, skipped *prometheus.CounterVec
+	duration                              prometheus.Histogram
 }
 
 // NewMetrics returns metrics that are registered with r.

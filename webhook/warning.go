@@ -21,12 +21,12 @@ const shortName = 16
 // warning returns the text for the writer: the field, the kept value, its owner, and what to do. If it is too long, the end
 // of the owner's name is cut first, then the value, then the front of the path.
 func (out outcome) warning(c *merge.Change) string {
-	path, value := c.Field.Path.String(), out.shortValue(c)
+	path, value := printable.Text(c.Field.Path.String()), out.shortValue(c)
 	if out.overlong(c, path, value) > 0 {
 		value = ""
 	}
 	if over := out.overlong(c, path, value); over > 0 && over+len("...") < len(path) {
-		path = "..." + path[over+len("..."):]
+		path = "..." + strings.ToValidUTF8(path[over+len("..."):], "")
 	}
 	before, name, after := out.words(c, path, value)
 	return warningOf(before, name, after)
@@ -90,8 +90,7 @@ func (out outcome) shortValue(c *merge.Change) string {
 	return "=" + strings.Trim(value, `"`)
 }
 
-// record returns the decision for the audit log and the webhook's log. A path that is long, or could imitate another record, is written as
-// in Events.
+// record returns the decision for the audit log and the log. A path that is long, or could imitate another record, is that of Events.
 func (out outcome) record(c *merge.Change) string {
 	path := c.Field.Path.String()
 	if len(path) > 4*maxEventPath || strings.ContainsAny(path, " ;") || printable.Text(path) != path {
@@ -104,7 +103,7 @@ func (out outcome) record(c *merge.Change) string {
 func (out outcome) sentence(c *merge.Change, path string, of ownership.FieldOwner) string {
 	owner, values := of.Kind.String(), ""
 	if of.By != "" {
-		owner = of.By + " (" + owner + ")"
+		owner = strings.ReplaceAll(of.By, ";", "?") + " (" + owner + ")"
 	}
 	if c.Field.Scale {
 		values = "live " + cmp.Or(string(c.Field.Live), "none") + ", incoming " + cmp.Or(string(c.Field.Incoming), "none") + ", "

@@ -90,9 +90,8 @@ func squeezed(s string) string {
 // TestARecordImitatesNoOther has the key of a ConfigMap that reads like the end of one record, and another one.
 func TestARecordImitatesNoOther(t *testing.T) {
 	key := encode(strings.Repeat("x", 1000) + ": owner kubectl (Manifest); kept .data.y")
-	g := drops(`"data":{`+key+`:"V"}`, `"data":{`+key+`:"1"}`, `{"f:data":{`+strings.Replace(key, `"`, `"f:`, 1)+`:{}}}`)
-	g.before[0] = strings.Replace(g.before[0], "kubectl-edit", "my-operator", 1)
-	g.annotations = map[string]string{ownership.ControllerFieldsAnnotation: ".data.*"}
+	g := grown{was: `"data":{` + key + `:"V"}`, is: `"data":{` + key + `:"1"}`, annotations: map[string]string{ownership.ControllerFieldsAnnotation: ".data.*"}}
+	g.before = []string{entry("my-operator", "Update", early, `{"f:data":{`+strings.Replace(key, `"`, `"f:`, 1)+`:{}}}`, "")}
 	all := fmt.Sprint(newServer(t, enforced()).answer(t, g.body()).AuditAnnotations)
 	if !strings.Contains(all, "kept ...") || strings.Contains(all, "; kept") || len(all) > 300 {
 		t.Error(all)

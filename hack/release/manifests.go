@@ -37,7 +37,7 @@ func (r *release) packChart(context.Context) error {
 	return r.write(r.chartArchive(), archive)
 }
 
-// setVersion sets the versions of the chart and of the image in a Chart.yaml. The last line is in the annotation that lists the images
+// setVersion sets the versions of the chart and of the image in a Chart.yaml. An indented line is in the annotation that lists the images
 // for Artifact Hub.
 func setVersion(chart []byte, version string) []byte {
 	for line, with := range map[string]string{

@@ -86,8 +86,8 @@ func (w *schemaWalk) field(typ reflect.Type, name string, got schema.Schema) {
 		if joined := strings.Join(strategies, ""); joined != "" {
 			w.t.Errorf("%s.%s: a %s with the strategy %s", typ, name, held, joined)
 		}
-		hasParts := held.Kind() == reflect.Struct || held.Kind() == reflect.Map || held.Kind() == reflect.Slice && held.Elem().Kind() != reflect.Uint8
-		if hasParts && !reflect.PointerTo(held).Implements(reflect.TypeFor[json.Marshaler]()) {
+		if (held.Kind() == reflect.Struct || held.Kind() == reflect.Map || held.Kind() == reflect.Slice && held.Elem().Kind() != reflect.Uint8) &&
+			!reflect.PointerTo(held).Implements(reflect.TypeFor[json.Marshaler]()) {
 			w.t.Errorf("%s.%s: a %s is no scalar", typ, name, held)
 		}
 	}

@@ -147,9 +147,8 @@ var fieldMergeSemantics = map[string]documented{
 		`{spec: {template: {spec: {containers: [{name: x}, {name: y}]}}}}`, `{spec: {template: {spec: {containers: [{name: y}, {name: x}, {name: new}]}}}}`,
 		`{spec: {template: {spec: {containers: [{name: x}, {name: y}, {name: theirs}]}}}}`, `{spec: {template: {spec: {containers: [{name: y}, {name: x}, {name: new}, {name: theirs}]}}}}`,
 	},
-	"Merging Lists of Objects: of a list without a patch strategy": declarativeConfig["Replace the list where no patchStrategy is specified, whatever its elements"],
-	"Edit and Set: a field that the file sets is set again":        {`{spec: {replicas: 2}}`, `{spec: {replicas: 2}}`, `{spec: {replicas: 9}}`, `{spec: {replicas: 2}}`},
-	"Edit and Set: a field that neither has stays":                 {`{spec: {}}`, `{spec: {}}`, `{spec: {paused: true}}`, `{spec: {paused: true}}`},
+	"Edit and Set: a field that the file sets is set again": {`{spec: {replicas: 2}}`, `{spec: {replicas: 2}}`, `{spec: {replicas: 9}}`, `{spec: {replicas: 2}}`},
+	"Edit and Set: a field that neither has stays":          {`{spec: {}}`, `{spec: {}}`, `{spec: {paused: true}}`, `{spec: {paused: true}}`},
 }
 
 // The example that the page ends with "ERROR!" is a Deployment. It is still true for a StatefulSet, whose updateStrategy is not

@@ -114,8 +114,7 @@ func secretManifests() map[string]string {
 func TestNoOutputContainsSecretValues(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/no/such/file")
 	folder := t.TempDir()
-	rules := objects.Write(t, "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nrules:\n"+
-		"- {name: a, fields: [.data.*], edit: apply}\n- {name: b, fields: [.data]}\n", t.TempDir(), "rules.yaml")
+	rules := objects.Write(t, "apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nrules:\n- {name: a, fields: [.data.*], edit: apply}\n- {name: b, fields: [.data]}\n", t.TempDir(), "rules.yaml")
 	formats := [][]string{nil, {"-o", "wide"}, {"-o", "json"}, {"-o", "yaml"}, {"-o", "jsonpath={}"}, {"-o", "go-template={{.}}"}, {"-o", "jsonpath={.no.such}"}}
 	live, all := map[string]string{}, map[string]string{}
 	for name, text := range secretInputs(t) {

@@ -81,7 +81,7 @@ func argocd(name string, options ...string) *applier {
 // sync commits a manifest and syncs the Application of the namespace to it.
 func (n *namespace) sync(m fmt.Stringer, options []string) error {
 	n.Helper()
-	n.must(suite.argocd())
+	expect.NoError(n, suite.argocd())
 	revision := n.commit(m)
 	n.application(nil)
 	list := string(jsontest.Encode(n.T, options))
@@ -120,7 +120,7 @@ func (n *namespace) commit(m fmt.Stringer) string {
 		n.Helper()
 		identity := []string{"-C", dir, "-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main"}
 		out, err := n.run("", "git", append(identity, args...)...)
-		n.must(err)
+		expect.NoError(n, err)
 		return out
 	}
 	git("init", "--quiet")
@@ -150,7 +150,7 @@ func (n *namespace) application(annotations map[string]any) {
 func (n *namespace) app() *unstructured.Unstructured {
 	n.Helper()
 	o := object("argoproj.io/v1alpha1", "Application")
-	n.must(suite.api.Get(n.Context(), client.ObjectKey{Namespace: argocdNamespace, Name: n.name}, o))
+	expect.NoError(n, suite.api.Get(n.Context(), client.ObjectKey{Namespace: argocdNamespace, Name: n.name}, o))
 	return o
 }
 
@@ -190,7 +190,7 @@ func TestArgoCDsDefaultDiffStaysOutOfSync(t *testing.T) {
 			t.Parallel()
 			n := newNamespace(t, true)
 			n.commit(first)
-			n.must(suite.argocd())
+			expect.NoError(n, suite.argocd())
 			n.application(c.annotations)
 			n.mustSync(first)
 			n.autoscale()
@@ -230,5 +230,5 @@ func (n *namespace) selfHeals(want bool) {
 
 func (n *namespace) mustSync(m fmt.Stringer) {
 	n.Helper()
-	n.must(n.sync(m, nil))
+	expect.NoError(n, n.sync(m, nil))
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ownership-handoff/handoff/config"
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/objects"
 	"github.com/ownership-handoff/handoff/test/packs"
 )
@@ -97,21 +98,21 @@ type loss struct {
 // catalogue applies all manifests of the catalogue, plays the writes of their controllers, and applies the manifests again.
 func (n *namespace) catalogue(by *applier) (lost []loss) {
 	n.Helper()
-	n.must(suite.kinds())
+	expect.NoError(n, suite.kinds())
 	all, err := packs.Read(suite.root)
-	n.must(err)
+	expect.NoError(n, err)
 	if by.replaces { // as the test of the catalogue shows, the API server accepts no Job without the labels that it has added
 		all = slices.DeleteFunc(all, func(e *packs.Entry) bool { return e.Manifest["kind"] == "Job" })
 	}
 	applied := make(manifests, len(all))
 	for i, e := range all {
 		applied[i], _, err = e.In(suite.api, n.name, map[bool]string{false: "off", true: "enforce"}[n.handoff])
-		n.must(err)
+		expect.NoError(n, err)
 	}
-	n.must(by.create(n, applied))
+	expect.NoError(n, by.create(n, applied))
 	for i, e := range all {
 		for _, w := range e.Writes {
-			n.must(w.Play(n.Context(), suite.api, applied[i]))
+			expect.NoError(n, w.Play(n.Context(), suite.api, applied[i]))
 		}
 	}
 	if err := by.apply(n, applied); err != nil && (by.name != "Helm 4, as it comes" || !strings.Contains(err.Error(), "conflict with")) {
@@ -119,7 +120,7 @@ func (n *namespace) catalogue(by *applier) (lost []loss) {
 	}
 	for i, e := range all {
 		o, err := packs.Live(n.Context(), suite.api, applied[i])
-		n.must(err)
+		expect.NoError(n, err)
 		if objects.JSONPath(n.T, o, e.Field) != e.Kept {
 			lost = append(lost, loss{e.Rule + ": " + e.Entry, objects.JSONPath(n.T, applied[i], e.Field) != ""})
 		}

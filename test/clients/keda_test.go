@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
@@ -21,15 +22,15 @@ func installKEDA() error { return installCRDs("keda-operator", "scaledobjects.ke
 // each apply without handoff.
 func (n *namespace) operateKEDA(during func()) {
 	n.Helper()
-	n.must(suite.keda())
+	expect.NoError(n, suite.keda())
 	// Nobody calls the operator's metrics service: without KEDA's metrics, the HorizontalPodAutoscaler obeys its minimum and maximum, and
 	// leaves any value between as an apply sets it.
 	certificates := n.TempDir()
 	ca, err := handofftest.WriteCertificate(certificates)
-	n.must(err)
-	n.must(os.WriteFile(filepath.Join(certificates, "ca.crt"), ca, 0o600))
+	expect.NoError(n, err)
+	expect.NoError(n, os.WriteFile(filepath.Join(certificates, "ca.crt"), ca, 0o600))
 	ports, err := process.FreePorts(3)
-	n.must(err)
+	expect.NoError(n, err)
 	address := func(i int) string { return fmt.Sprintf("127.0.0.1:%d", ports[i]) }
 	operator := n.start("keda-operator", []string{"WATCH_NAMESPACE=" + n.name, "KEDA_CLUSTER_OBJECT_NAMESPACE=" + n.name},
 		"--kubeconfig="+suite.cluster.Plane.Kubeconfig, "--metrics-bind-address="+address(0),
@@ -37,7 +38,7 @@ func (n *namespace) operateKEDA(during func()) {
 		"--enable-webhook-patching=false", "--enable-apiservice-patching=false")
 	ctx, cancel := context.WithTimeout(n.Context(), patience)
 	defer cancel()
-	n.must(operator.WaitHealthy(ctx, "http://"+address(1)+"/healthz"))
+	expect.NoError(n, operator.WaitHealthy(ctx, "http://"+address(1)+"/healthz"))
 	during()
 	n.stop(operator)
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 	"github.com/ownership-handoff/handoff/test/objects"
 )
@@ -79,7 +80,7 @@ func (n *namespace) run(stdin, program string, args ...string) (string, error) {
 func (n *namespace) kubectl(stdin string, args ...string) string {
 	n.Helper()
 	out, err := n.run(stdin, suite.cluster.Plane.Kubectl, append([]string{"--namespace", n.name}, args...)...)
-	n.must(err)
+	expect.NoError(n, err)
 	return out
 }
 
@@ -93,7 +94,7 @@ func (n *namespace) write(name, text string) string {
 func (n *namespace) deployment() *appsv1.Deployment {
 	n.Helper()
 	o := &appsv1.Deployment{}
-	n.must(suite.api.Get(n.Context(), client.ObjectKey{Namespace: n.name, Name: "web"}, o))
+	expect.NoError(n, suite.api.Get(n.Context(), client.ObjectKey{Namespace: n.name, Name: "web"}, o))
 	return o
 }
 
@@ -137,7 +138,7 @@ func (n *namespace) autoscale() {
 			MinReplicas:    &least, MaxReplicas: 20,
 		},
 	}
-	n.must(suite.api.Create(n.Context(), hpa))
+	expect.NoError(n, suite.api.Create(n.Context(), hpa))
 	n.eventually("the HPA controller scales to 9", func() bool { return n.replicas() == 9 })
 	n.kubectl("", "patch", "hpa", "web", "-p", `{"spec":{"minReplicas":1,"maxReplicas":7}}`)
 	n.eventually("the HPA controller scales to 7", func() bool { return n.replicas() == 7 })
@@ -164,7 +165,7 @@ func (n *namespace) known(want bool) {
 func (n *namespace) remove(o client.Object) {
 	n.Helper()
 	o.SetNamespace(n.name)
-	n.must(suite.api.Delete(n.Context(), o))
+	expect.NoError(n, suite.api.Delete(n.Context(), o))
 	n.eventually("the object is deleted", func() bool {
 		return apierrors.IsNotFound(suite.api.Get(n.Context(), client.ObjectKeyFromObject(o), o))
 	})

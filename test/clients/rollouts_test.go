@@ -89,13 +89,13 @@ func TestARolloutKeepsItsTraffic(t *testing.T) {
 func playTraffic(n *namespace, by *applier) {
 	n.Helper()
 	applies := map[bool]int{false: 10, true: 50}[n.handoff]
-	n.must(by.create(n, routed{"5s"}))
+	expect.NoError(n, by.create(n, routed{"5s"}))
 	n.startRollout()
 	weights, hashes := n.watched("virtualservice/web", `{.spec.http[0].route[*].weight}{"\n"}`), n.watched("services", `{.metadata.name} {.spec.selector}{"\n"}`)
 	for range applies {
-		n.must(by.apply(n, routed{"5s"}))
+		expect.NoError(n, by.apply(n, routed{"5s"}))
 	}
-	n.must(by.apply(n, routed{"9s"}))
+	expect.NoError(n, by.apply(n, routed{"9s"}))
 	time.Sleep(time.Second) // until the watches have seen everything
 	// The watches have seen other weights than at 20%, or more than one selector of a Service.
 	moved := !slices.Equal(weights(), []string{"80 20"}) || len(hashes()) != 3
@@ -111,13 +111,8 @@ func playTraffic(n *namespace, by *applier) {
 	expect.Equal(n, "the edit of the other route", "9s", n.kubectl("", "get", "virtualservice", "web", "-o", "jsonpath={.spec.http[1].timeout}"))
 	n.kubectl("", "patch", "rollout", "web", "--subresource=status", "--type=merge", "-p", `{"status":{"pauseConditions":null}}`)
 	n.eventually("the rollout goes on", func() bool { return n.weights() == "60 40" })
-	n.must(by.apply(n, routed{"9s"}))
+	expect.NoError(n, by.apply(n, routed{"9s"}))
 	expect.Equal(n, "weights after the promotion", "60 40", n.weights())
-}
-
-func (n *namespace) must(err error) {
-	n.Helper()
-	expect.NoError(n, err)
 }
 
 func (n *namespace) weights() string {
@@ -163,7 +158,7 @@ func (n *namespace) watched(what, jsonpath string) (seen func() []string) {
 	n.Helper()
 	log := filepath.Join(n.dir, strings.ReplaceAll(what, "/", "-")+".log")
 	p, err := process.Start(log, suite.cluster.Plane.Kubectl, "--namespace="+n.name, "get", what, "--watch", "-o", "jsonpath="+jsonpath)
-	n.must(err)
+	expect.NoError(n, err)
 	n.Cleanup(func() { _ = p.Stop(time.Second) })
 	n.eventually("the watch begins", func() bool { return p.Log() != "" })
 	return func() []string {

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 )
 
@@ -61,7 +62,7 @@ func rollouts() *scaler {
 // startRollouts starts the controller of Argo Rollouts for the namespace.
 func (n *namespace) startRollouts() *process.Process {
 	n.Helper()
-	n.must(suite.rollouts())
+	expect.NoError(n, suite.rollouts())
 	return n.start("rollouts-controller", nil, "--kubeconfig="+suite.cluster.Plane.Kubeconfig, "--namespaced",
 		"--leader-elect=false", "--namespace="+n.name, "--metricsPort="+port(n), "--healthzPort="+port(n))
 }
@@ -116,7 +117,7 @@ func (n *namespace) start(name string, environment []string, args ...string) *pr
 	n.Helper()
 	log := filepath.Join(suite.cluster.Plane.Dir, name+"-"+n.name+".log")
 	p, err := process.Start(log, "/usr/bin/env", slices.Concat(environment, []string{binary(name)}, args)...)
-	n.must(err)
+	expect.NoError(n, err)
 	n.Cleanup(func() {
 		_ = p.Stop(time.Second) // a failure before is in the log
 		if n.Failed() {
@@ -135,6 +136,6 @@ func (n *namespace) stop(p *process.Process) {
 func port(n *namespace) string {
 	n.Helper()
 	ports, err := process.FreePorts(1)
-	n.must(err)
+	expect.NoError(n, err)
 	return strconv.Itoa(ports[0])
 }

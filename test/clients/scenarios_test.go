@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // scenario is a column of the tables: what happens to Deployment/web, whose manifest says 3 and whose scaler says 7.
@@ -47,7 +49,7 @@ func scenarios() []scenario {
 			return s.scaled(first).then(manifest{"", "app:1"})
 		}},
 		{"removal, not scaled", "3", func(s *stage) string {
-			s.must(s.client.create(s.namespace, first))
+			expect.NoError(s, s.client.create(s.namespace, first))
 			return s.then(manifest{"", "app:1"})
 		}},
 		{"adoption", "", (*stage).adoption},
@@ -65,7 +67,7 @@ func scenarios() []scenario {
 // scaled applies a manifest and lets the scaler scale.
 func (s *stage) scaled(m manifest) *stage {
 	s.Helper()
-	s.must(s.client.create(s.namespace, m))
+	expect.NoError(s, s.client.create(s.namespace, m))
 	s.scaler.scale(s.namespace)
 	return s
 }
@@ -107,8 +109,8 @@ func (s *stage) adoption() string {
 
 func (s *stage) rollback() string {
 	s.Helper()
-	s.must(s.client.create(s.namespace, first))
-	s.must(s.client.apply(s.namespace, second))
+	expect.NoError(s, s.client.create(s.namespace, first))
+	expect.NoError(s, s.client.apply(s.namespace, second))
 	s.scaler.scale(s.namespace)
 	return s.result(s.client.rollback(s.namespace, first), first)
 }
@@ -124,7 +126,7 @@ func (s *stage) five() string {
 	for range 5 {
 		s.settled()
 		before := s.deployment()
-		s.must(s.client.apply(s.namespace, first))
+		expect.NoError(s, s.client.apply(s.namespace, first))
 		if after := s.deployment(); after.ResourceVersion != before.ResourceVersion && !cmp.Equal(applied(before), applied(after)) {
 			writes++
 		}

@@ -172,10 +172,8 @@ func TestKubectlDiffShowsNoRemovalThatAnApplyKeeps(t *testing.T) {
 		removal := regexp.MustCompile(`(?m)^[-+] +(replicas|paused):`)
 		for tries := 1; ; tries++ {
 			r := s.run(manifest, append([]string{"diff", "-f", "-"}, s.args...)...)
-			if r.Err != nil && r.Stdout == "" {
-				s.Errorf("kubectl diff: %v: %s", r.Err, r.Stderr)
-			}
 			if !removal.MatchString(r.Stdout) {
+				expect.Equal(s, "kubectl diff fails: "+r.Stderr, false, r.Err != nil && r.Stdout == "")
 				return r
 			}
 			if tries == 5 { // a controller may have changed status.replicas while kubectl ran

@@ -66,9 +66,9 @@ func TestThreeMeaningsOfZeroOfAnAutoscalerThatScalesToZero(t *testing.T) {
 		t.Skip("the test needs the feature gate HPAScaleToZero, and metrics that this API server could not reach")
 	}
 	n := &namespace{T: t, name: "default"}
-	metrics := objects.ServeExternalMetrics(t, func(stdin string, args ...string) { n.must(n.run(stdin, args...)) })
 	// Namespaces cannot be deleted while an API of the cluster is registered and not served.
-	t.Cleanup(func() { n.kubectl("delete", "apiservice", "v1beta1.external.metrics.k8s.io") })
+	t.Cleanup(func() { n.kubectl("delete", "apiservice", "v1beta1.external.metrics.k8s.io", "--ignore-not-found") })
+	metrics := objects.ServeExternalMetrics(t, func(stdin string, args ...string) { n.must(n.run(stdin, args...)) })
 	measured := func(value int) step { return did(func(n *namespace) { metrics.Set(n.name, value) }) }
 	status := func(path, want string) step {
 		return did(func(n *namespace) {

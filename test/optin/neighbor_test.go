@@ -348,8 +348,7 @@ func TestTheLoadOfATenantDelaysNoOthers(t *testing.T) {
 	n, without := newNeighbor(t, "enforce"), newNeighbor(t, "")
 	m := newTenant(t, n.namespace)
 	shed := metric(t, `handoff_failed_open_total{reason="shed"}`)
-	var over atomic.Bool
-	var written atomic.Int32
+	over, written := atomic.Bool{}, atomic.Int32{}
 	var flood sync.WaitGroup
 	defer flood.Wait()
 	defer over.Store(true)

@@ -37,8 +37,8 @@ func TestThePolicyLimitsThePermissionToTheLabel(t *testing.T) {
 		err := patch(handoff, plain, `{"metadata":{"labels":{"a":"b"}}}`)
 		return err != nil && strings.Contains(err.Error(), except)
 	})
-	renamed := clientOf(t, strings.Replace(serviceAccount, ":handoff-webhook", ":acme-handoff-webhook", 1), "system:masters")
-	expect.Error(t, "an installation with a namePrefix", except, patch(renamed, plain, `{"metadata":{"labels":{"a":"b"}}}`))
+	renamed := clientOf(t, strings.Replace(serviceAccount, ":handoff-webhook", ":acme-handoff-webhook-2", 1), "system:masters")
+	expect.Error(t, "an installation with a namePrefix and a nameSuffix", except, patch(renamed, plain, `{"metadata":{"labels":{"a":"b"}}}`))
 	for sentence, c := range map[string]struct{ namespace, patch, refused string }{
 		"no change":                              {warned, `{}`, ""},
 		"the label of the annotation, by itself": {warned, label + `"warn"}}}`, managed}, // only the response to a review sets it

@@ -166,7 +166,7 @@ func (f *State) references(key targetKey) (references []scale.Reference) {
 	}
 	for rank, watch := range f.scalers.current().watches {
 		if _, err := watch.informer.freshness.read(); apierrors.IsForbidden(err) && !watch.readable() {
-			continue // for good: nobody learns when they are deleted
+			continue // nobody learns when they are deleted
 		}
 		for _, s := range find(watch.informer, key) {
 			reference := s.reference

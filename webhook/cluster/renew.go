@@ -76,7 +76,7 @@ type renewal struct {
 // server returns at once, and reduce the objects afterwards: the CustomResourceDefinitions of some clusters would not fit into memory.
 func (r *renewal) list(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	options.ResourceVersion, options.Limit = "", pageSize
-	list, _, err := (&pager.ListPager{PageFn: r.page}).List(ctx, options)
+	list, _, err := pager.New(r.page).List(ctx, options)
 	r.freshness.record(err)
 	return list, err
 }
@@ -204,8 +204,8 @@ func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming
 				if !streaming || isHandedOver || reported != nil { // until then, the informer has its old objects
 					r.freshness.record(reported)
 				}
-				if !streaming && reported != nil && !apierrors.IsResourceExpired(reported) && !apierrors.IsGone(reported) {
-					return // the next watch goes on from the last version
+				if !streaming && reported != nil && time.Since(started) > time.Second && !apierrors.IsResourceExpired(reported) && !apierrors.IsGone(reported) {
+					return // client-go goes on from the last version, unless a watch has ended at once
 				}
 				select {
 				case events <- event:

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,6 +24,7 @@ func TestWhatAWatchConfirms(t *testing.T) {
 		"an event":                            {false, func(w *watch.FakeWatcher) { w.Add(object) }, true},
 		"the API server ends it":              {false, func(*watch.FakeWatcher) {}, true},
 		"an error, as of a dead connection":   {false, func(w *watch.FakeWatcher) { w.Error(&metav1.Status{}) }, false},
+		"its version has expired":             {false, func(w *watch.FakeWatcher) { w.Error(&metav1.Status{Reason: metav1.StatusReasonExpired}) }, false},
 		"a part of the initial objects":       {true, func(w *watch.FakeWatcher) { w.Add(object) }, false},
 		"the initial objects and their end":   {true, func(w *watch.FakeWatcher) { w.Add(object); w.Action(watch.Bookmark, last) }, true},
 		"the end of a stream without objects": {true, func(*watch.FakeWatcher) {}, false},
@@ -37,7 +39,7 @@ func TestWhatAWatchConfirms(t *testing.T) {
 					w.Stop()
 				}()
 				for e := range r.follow(w, func() {}, c.streaming).ResultChan() {
-					expect.Equal(t, "an error that makes client-go read all objects again", false, e.Type == watch.Error)
+					expect.Equal(t, "client-go reads all objects again", strings.Contains(sentence, "expired"), e.Type == watch.Error)
 				}
 				confirmed, _ := r.freshness.read()
 				expect.Equal(t, "confirmed", c.want, confirmed.After(started))

@@ -252,7 +252,6 @@ func TestAKindThatCannotBeListedIsLoggedOnceAndDelaysNothing(t *testing.T) {
 	})
 	eventually(t, "the log says it", 1, func() int { return f.logged("scalers can be read again") })
 	expect.Equal(t, "lines of the log with the missing permission", 1, f.logged("scalers cannot be read"))
-
 	expect.NoError(t, suite.client.Delete(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name + "-" + plural}}))
 	eventually(t, "a scaler that could have been deleted since", "", f.scalerOf(n, "web"))
 }

@@ -75,7 +75,7 @@ kind: HandoffConfiguration
 {{- end -}}
 {{- $scalers = $kept -}}
 {{- end -}}
-{{- $scalers = concat $scalers ($changes.add | default list) | uniq -}}
+{{- $scalers = concat $scalers ($changes.add | default list) -}}
 {{- end -}}
 {{ toJson $scalers }}
 {{- end }}
