@@ -101,7 +101,7 @@ func (s *server) restart(ctx context.Context) error {
 			return err
 		}
 		s.PID = started.PID()
-		if err = started.WaitHealthy(ctx, s.health); ctx.Err() != nil {
+		if err := started.WaitHealthy(ctx, s.health); err != nil && ctx.Err() != nil {
 			return err
 		}
 		wait(ctx, time.Second) // one that could not start has ended then
