@@ -36,7 +36,7 @@ func start(ctx context.Context, args []string) error {
 		fmt.Println("handoff-webhook", version)
 		return nil
 	}
-	debug.SetMemoryLimit(debug.SetMemoryLimit(-1) / 8 * 7) // GOMEMLIMIT is the container's limit, for more than the heap
+	debug.SetMemoryLimit(debug.SetMemoryLimit(-1) / 8 * 7) // GOMEMLIMIT is the container's limit, which also counts what Go does not
 	log := zap.New(zap.UseFlagOptions(&o.zap))
 	ctrl.SetLogger(log)
 	klog.SetLogger(log)
