@@ -114,11 +114,11 @@ func (h *history) guarded(from, to time.Time) bool {
 	})
 }
 
-// guardIsNew reports whether the guard was installed a few seconds ago: the webhook looks for it every four.
+// guardIsNew reports whether the guard was installed a few seconds ago: the webhook looks for it every four, and waits five for an answer.
 func (h *history) guardIsNew(at time.Time) bool {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	return slices.ContainsFunc(h.guard, func(s span) bool {
-		return s.installing.Before(at) && at.Before(s.from.Add(6*time.Second)) || !s.to.IsZero() && at.After(s.to) && at.Before(s.removed.Add(6*time.Second))
+		return s.installing.Before(at) && at.Before(s.from.Add(10*time.Second)) || !s.to.IsZero() && at.After(s.to) && at.Before(s.removed.Add(10*time.Second))
 	})
 }

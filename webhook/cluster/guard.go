@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// guardInterval is the pause between two checks: for so long, the webhook can miss that the guard was installed. The API server
-	// itself needs a few seconds to compile the policies.
+	// guardInterval is the pause between two checks. For both times together, the webhook can miss that the guard was installed. The API
+	// server itself needs a few seconds to compile the policies.
 	guardInterval = 4 * time.Second
 	guardTimeout  = 5 * time.Second
 )
