@@ -21,19 +21,19 @@ import (
 	"k8s.io/client-go/tools/pager"
 )
 
-// cluster is the origin of objects in a cluster.
-type cluster struct {
+// clusterOrigin is the origin of objects in a cluster.
+type clusterOrigin struct {
 	getter  genericclioptions.RESTClientGetter
 	objects dynamic.Interface
 	served  Served
 }
 
-func newCluster(getter genericclioptions.RESTClientGetter) (*cluster, error) {
+func newCluster(getter genericclioptions.RESTClientGetter) (*clusterOrigin, error) {
 	restConfig, err := getter.ToRESTConfig()
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{getter: getter}
+	c := &clusterOrigin{getter: getter}
 	if c.objects, err = Dynamic(restConfig); err != nil {
 		return nil, err
 	}
@@ -46,14 +46,14 @@ func newCluster(getter genericclioptions.RESTClientGetter) (*cluster, error) {
 	return c, err
 }
 
-func (c *cluster) kind(of schema.GroupKind) (served *Resource, gap string) {
+func (c *clusterOrigin) kind(of schema.GroupKind) (served *Resource, gap string) {
 	if served = c.served.Of(of); served == nil && c.served.Silent[of.Group] {
 		gap = noResponse
 	}
 	return served, gap
 }
 
-func (c *cluster) chosen(r *Reader, names []string) (objects []*unstructured.Unstructured, gaps []string, err error) {
+func (c *clusterOrigin) chosen(r *Reader, names []string) (objects []*unstructured.Unstructured, gaps []string, err error) {
 	infos, err := resource.NewBuilder(c.getter).Unstructured().ContinueOnError().
 		NamespaceParam(r.namespace).DefaultNamespace().AllNamespaces(r.AllNamespaces).
 		LabelSelectorParam(r.Selector).ResourceTypeOrNameArgs(true, names...).
@@ -70,7 +70,7 @@ func (c *cluster) chosen(r *Reader, names []string) (objects []*unstructured.Uns
 	return unstructuredOf(infos), gaps, nil
 }
 
-func (c *cluster) list(
+func (c *clusterOrigin) list(
 	ctx context.Context, kind schema.GroupKind, namespace string, selector labels.Selector, visit visitObject,
 ) (complete bool, why string, err error) {
 	served, gap := c.kind(kind)
@@ -134,7 +134,7 @@ func (r *Reader) Client(id Identity) (dynamic.ResourceInterface, error) {
 var errNotServed = errors.New("not served")
 
 // client returns the client for an object. The error is errNotServed if the API server does not serve its kind.
-func (c *cluster) client(id Identity, namespace string) (client dynamic.ResourceInterface, namespaced bool, err error) {
+func (c *clusterOrigin) client(id Identity, namespace string) (client dynamic.ResourceInterface, namespaced bool, err error) {
 	served, gap := c.kind(id.Kind.GroupKind())
 	switch {
 	case gap != "":
@@ -150,7 +150,7 @@ func (c *cluster) client(id Identity, namespace string) (client dynamic.Resource
 	return resources.Namespace(cmp.Or(id.Namespace, namespace)), true, nil
 }
 
-func (c *cluster) get(ctx context.Context, id Identity, namespace string) (*unstructured.Unstructured, error) {
+func (c *clusterOrigin) get(ctx context.Context, id Identity, namespace string) (*unstructured.Unstructured, error) {
 	client, _, err := c.client(id, namespace)
 	var found *unstructured.Unstructured
 	if err == nil {
@@ -166,7 +166,7 @@ func (c *cluster) get(ctx context.Context, id Identity, namespace string) (*unst
 }
 
 // surveyed returns by default all kinds with a scale subresource.
-func (c *cluster) surveyed(types []string) (kinds []*Resource, gaps []string, err error) {
+func (c *clusterOrigin) surveyed(types []string) (kinds []*Resource, gaps []string, err error) {
 	for group := range c.served.Silent {
 		gaps = append(gaps, "unknown resources in API group "+group+noResponse)
 	}

@@ -34,15 +34,6 @@ func ReadFiles(in io.Reader, from resource.FilenameOptions, selector string) ([]
 	return unstructuredOf(infos), nil
 }
 
-// unstructuredOf returns the objects that an unstructured builder has read.
-func unstructuredOf(infos []*resource.Info) []*unstructured.Unstructured {
-	objects := make([]*unstructured.Unstructured, len(infos))
-	for i, info := range infos {
-		objects[i] = info.Object.(*unstructured.Unstructured) //nolint:forcetypeassert // of the builder
-	}
-	return objects
-}
-
 // isType reports whether a word is the singular or plural name of a kind, with or without its group.
 func isType(kind schema.GroupVersionKind, word string) bool {
 	plural, singular := meta.UnsafeGuessKindToResource(kind)
@@ -52,14 +43,14 @@ func isType(kind schema.GroupVersionKind, word string) bool {
 
 var errEmpty = errors.New("the files contain no objects; write them with kubectl get -o yaml --show-managed-fields")
 
-// files is the origin of objects in files.
-type files struct {
+// fileOrigin is the origin of objects in files.
+type fileOrigin struct {
 	objects []*unstructured.Unstructured
 	scalers []scale.Kind
 }
 
 // of returns the objects of a kind.
-func (f *files) of(kind schema.GroupKind) (objects []*unstructured.Unstructured) {
+func (f *fileOrigin) of(kind schema.GroupKind) (objects []*unstructured.Unstructured) {
 	for _, o := range f.objects {
 		if o.GroupVersionKind().GroupKind() == kind {
 			objects = append(objects, o)
@@ -69,7 +60,7 @@ func (f *files) of(kind schema.GroupKind) (objects []*unstructured.Unstructured)
 }
 
 // chosen matches TYPE/NAME without an API server to resolve types.
-func (f *files) chosen(r *Reader, names []string) (objects []*unstructured.Unstructured, gaps []string, err error) {
+func (f *fileOrigin) chosen(r *Reader, names []string) (objects []*unstructured.Unstructured, gaps []string, err error) {
 	if len(f.objects) == 0 {
 		return nil, nil, errEmpty
 	}
@@ -90,7 +81,7 @@ func (f *files) chosen(r *Reader, names []string) (objects []*unstructured.Unstr
 }
 
 // get without a namespace requires a unique name.
-func (f *files) get(_ context.Context, id Identity, namespace string) (found *unstructured.Unstructured, err error) {
+func (f *fileOrigin) get(_ context.Context, id Identity, namespace string) (found *unstructured.Unstructured, err error) {
 	namespace = cmp.Or(id.Namespace, namespace)
 	for _, o := range f.of(id.Kind.GroupKind()) {
 		if o.GetName() != id.Name || namespace != "" && o.GetNamespace() != "" && o.GetNamespace() != namespace {
@@ -107,7 +98,7 @@ func (f *files) get(_ context.Context, id Identity, namespace string) (found *un
 
 // list knows nothing about a kind of which the files contain no object: it may be installed nevertheless. That is a gap only for
 // HorizontalPodAutoscalers, because most clusters do not have the others, but their managers then count by their names.
-func (f *files) list(
+func (f *fileOrigin) list(
 	_ context.Context, kind schema.GroupKind, namespace string, selector labels.Selector, visit visitObject,
 ) (complete bool, why string, err error) {
 	all := f.of(kind)
@@ -124,7 +115,7 @@ func (f *files) list(
 }
 
 // kind knows a kind by its CustomResourceDefinition.
-func (f *files) kind(of schema.GroupKind) (known *Resource, gap string) {
+func (f *fileOrigin) kind(of schema.GroupKind) (known *Resource, gap string) {
 	for _, o := range f.of(crdKind.GroupKind()) {
 		name, group, _ := strings.Cut(o.GetName(), ".")
 		kind, _, _ := unstructured.NestedString(o.Object, "spec", "names", "kind")
@@ -139,7 +130,7 @@ func (f *files) kind(of schema.GroupKind) (known *Resource, gap string) {
 }
 
 // surveyed returns all kinds but those that only provide facts about others.
-func (f *files) surveyed(types []string) (kinds []*Resource, gaps []string, err error) {
+func (f *fileOrigin) surveyed(types []string) (kinds []*Resource, gaps []string, err error) {
 	switch {
 	case len(f.objects) == 0:
 		return nil, nil, errEmpty

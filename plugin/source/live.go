@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -17,6 +19,60 @@ import (
 	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
+
+// Open returns a reader that has opened the files or, without any, the cluster. If it is open, only its configuration is read again.
+func (r Reader) Open() (*Reader, error) {
+	r.managers = r.Configuration.Managers()
+	r.fields, r.scalers = map[schema.GroupVersionKind]scaleField{}, map[string]*scalers{}
+	var err error
+	if r.selector, err = labels.Parse(r.Selector); err != nil {
+		return nil, fmt.Errorf("selector %q: %w", r.Selector, err)
+	}
+	if r.rules, err = r.Configuration.ParsedRules(); err != nil {
+		return nil, err
+	}
+	if r.kinds, err = r.Configuration.ScalerKinds(); err != nil || r.from != nil {
+		return &r, err
+	}
+	r.namespace, r.explicit, err = r.Cluster.ToRawKubeConfigLoader().Namespace()
+	if r.Offline() {
+		r.AllNamespaces = true
+		if err != nil || !r.explicit {
+			r.namespace = ""
+		}
+		objects, err := ReadFiles(r.In, r.Files, "")
+		objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool {
+			return r.namespace != "" && o.GetNamespace() != "" && o.GetNamespace() != r.namespace
+		})
+		if err == nil && r.namespace != "" && len(objects) == 0 {
+			err = fmt.Errorf("the files contain no objects in namespace %s; select another one with -n", r.namespace)
+		}
+		r.from = &fileOrigin{objects, r.kinds}
+		return &r, err
+	}
+	if err == nil {
+		r.cluster, err = newCluster(r.Cluster)
+		r.from = r.cluster
+	}
+	if err != nil {
+		return nil, Advise(err, r.namespace)
+	}
+	return &r, nil
+}
+
+// Read reads the objects that are named as in kubectl get: TYPE, TYPE NAME... or TYPE/NAME...; in files, none or one TYPE/NAME. The
+// gaps are about what could not be read. The error is one line that includes a remedy.
+func (r *Reader) Read(ctx context.Context, names ...string) (subjects []Subject, gaps []string, err error) {
+	objects, gaps, err := r.from.chosen(r, names)
+	for _, o := range objects {
+		s, err := r.subject(ctx, o, true)
+		if err != nil {
+			return subjects, gaps, err
+		}
+		subjects = append(subjects, s)
+	}
+	return subjects, gaps, err
+}
 
 // Get returns a live object with the facts about its owners; ok is false if it does not exist. The error is one line that
 // includes a remedy.

@@ -4,9 +4,7 @@ package source
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -35,7 +33,7 @@ type Reader struct {
 
 	from origin
 	// cluster is from, nil if objects are read from files.
-	cluster *cluster
+	cluster *clusterOrigin
 	// namespace is that of objects without one: in files, only if a flag selects it. A flag also forbids others.
 	namespace string
 	explicit  bool
@@ -82,56 +80,11 @@ const Scalable = "*"
 // Offline reports whether objects are read from files instead of a cluster.
 func (r Reader) Offline() bool { return len(r.Files.Filenames) > 0 || r.Files.Kustomize != "" }
 
-// Open returns a reader that has opened the files or, without any, the cluster. If it is open, only its configuration is read again.
-func (r Reader) Open() (*Reader, error) {
-	r.managers = r.Configuration.Managers()
-	r.fields, r.scalers = map[schema.GroupVersionKind]scaleField{}, map[string]*scalers{}
-	var err error
-	if r.selector, err = labels.Parse(r.Selector); err != nil {
-		return nil, fmt.Errorf("selector %q: %w", r.Selector, err)
+// unstructuredOf returns the objects that an unstructured builder has read.
+func unstructuredOf(infos []*resource.Info) []*unstructured.Unstructured {
+	objects := make([]*unstructured.Unstructured, len(infos))
+	for i, info := range infos {
+		objects[i] = info.Object.(*unstructured.Unstructured) //nolint:forcetypeassert // of the builder
 	}
-	if r.rules, err = r.Configuration.ParsedRules(); err != nil {
-		return nil, err
-	}
-	if r.kinds, err = r.Configuration.ScalerKinds(); err != nil || r.from != nil {
-		return &r, err
-	}
-	r.namespace, r.explicit, err = r.Cluster.ToRawKubeConfigLoader().Namespace()
-	if r.Offline() {
-		r.AllNamespaces = true
-		if err != nil || !r.explicit {
-			r.namespace = ""
-		}
-		objects, err := ReadFiles(r.In, r.Files, "")
-		objects = slices.DeleteFunc(objects, func(o *unstructured.Unstructured) bool {
-			return r.namespace != "" && o.GetNamespace() != "" && o.GetNamespace() != r.namespace
-		})
-		if err == nil && r.namespace != "" && len(objects) == 0 {
-			err = fmt.Errorf("the files contain no objects in namespace %s; select another one with -n", r.namespace)
-		}
-		r.from = &files{objects, r.kinds}
-		return &r, err
-	}
-	if err == nil {
-		r.cluster, err = newCluster(r.Cluster)
-		r.from = r.cluster
-	}
-	if err != nil {
-		return nil, Advise(err, r.namespace)
-	}
-	return &r, nil
-}
-
-// Read reads the objects that are named as in kubectl get: TYPE, TYPE NAME... or TYPE/NAME...; in files, none or one TYPE/NAME. The
-// gaps are about what could not be read. The error is one line that includes a remedy.
-func (r *Reader) Read(ctx context.Context, names ...string) (subjects []Subject, gaps []string, err error) {
-	objects, gaps, err := r.from.chosen(r, names)
-	for _, o := range objects {
-		s, err := r.subject(ctx, o, true)
-		if err != nil {
-			return subjects, gaps, err
-		}
-		subjects = append(subjects, s)
-	}
-	return subjects, gaps, err
+	return objects
 }

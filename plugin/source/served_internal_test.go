@@ -60,7 +60,7 @@ func TestTheScaleFieldOfAVersionWithoutAScaleSubresource(t *testing.T) {
 		t.Run(sentence, func(t *testing.T) {
 			objects := dynamicfake.NewSimpleDynamicClient(scheme, crd)
 			kind := schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Widget"}
-			cluster := &cluster{objects: objects, served: c.served}
+			cluster := &clusterOrigin{objects: objects, served: c.served}
 			live := Reader{from: cluster, fields: map[schema.GroupVersionKind]scaleField{}}
 			field, err := live.scaleField(t.Context(), kind)
 			if err != nil || field.gap != "" {

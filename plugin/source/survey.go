@@ -49,7 +49,7 @@ func (r *Reader) Survey(ctx context.Context, types ...string) (*Survey, error) {
 	if s.kinds, s.Gaps, err = r.from.surveyed(types); err != nil {
 		return nil, err
 	}
-	if in, ok := r.from.(*files); ok {
+	if in, ok := r.from.(*fileOrigin); ok {
 		s.Namespaces = in.of(schema.GroupKind{Kind: "Namespace"})
 	}
 	if s.scalers, err = r.scalersIn(ctx, s.Namespace); err != nil {

@@ -37,9 +37,9 @@ const (
 	repairTimeout    = 10 * time.Second
 	// repairWorkers is the number of namespaces repaired at a time: a policy can take long to answer for one of them.
 	repairWorkers = 4
-	// settled is how long a label must follow the annotation until the next repair is prompt again: another client may keep
+	// promptAgain is how long a label must follow the annotation until the next repair is prompt again: another client may keep
 	// changing the label.
-	settled = 10 * time.Minute
+	promptAgain = 10 * time.Minute
 	// sayRepairs is the minimum interval between two log lines about repairs that had no effect.
 	sayRepairs = time.Minute
 )
@@ -147,7 +147,7 @@ func (l *Labels) process(ctx context.Context, name string) {
 	l.repairs.WithLabelValues(result).Inc()
 	if err == nil {
 		l.log.Info("made the label of a namespace follow its mode annotation", "namespace", name)
-		l.queue.AddAfter(name, settled)
+		l.queue.AddAfter(name, promptAgain)
 		return
 	}
 	if result != conflict { // for which the watch delivers the newer version

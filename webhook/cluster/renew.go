@@ -164,7 +164,7 @@ func (r *renewal) open(ctx context.Context, options metav1.ListOptions, streamin
 
 // follow forwards the events of a watch and records its freshness. It ends a watch that takes too long, and cancels its request.
 // The end of a watch confirms that it is up to date if the API server ended it after its timeout.
-func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming bool) watch.Interface { //nolint:cyclop // one loop over events
+func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming bool) watch.Interface {
 	events := make(chan watch.Event)
 	forwarded := watch.NewProxyWatcher(events)
 	go func() {
@@ -195,16 +195,14 @@ func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming
 				}
 				if streaming && !isHandedOver {
 					due.Reset(watchFor + responseTimeout)
-					object, ok := event.Object.(metav1.Object) // the bookmark after the initial objects ends them
-					isHandedOver = ok && event.Type == watch.Bookmark && object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
-					if isHandedOver {
+					if isHandedOver = endsInitialEvents(event); isHandedOver {
 						due.Reset(handoverAfter)
 					}
 				}
 				if !streaming || isHandedOver || reported != nil { // until then, the informer has its old objects
 					r.freshness.record(reported)
 				}
-				if !streaming && reported != nil && time.Since(started) > time.Second && !apierrors.IsResourceExpired(reported) && !apierrors.IsGone(reported) {
+				if !streaming && mayGoOn(reported) && time.Since(started) > time.Second {
 					return // client-go goes on from the last version, unless a watch has ended at once
 				}
 				select {
@@ -216,6 +214,17 @@ func (r *renewal) follow(w watch.Interface, cancel context.CancelFunc, streaming
 		}
 	}()
 	return forwarded
+}
+
+// endsInitialEvents reports whether an event is the bookmark after the initial objects of a streamed list.
+func endsInitialEvents(e watch.Event) bool {
+	object, ok := e.Object.(metav1.Object)
+	return ok && e.Type == watch.Bookmark && object.GetAnnotations()[metav1.InitialEventsAnnotationKey] == "true"
+}
+
+// mayGoOn reports whether a watch can go on from the last version after an error.
+func mayGoOn(err error) bool {
+	return err != nil && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err)
 }
 
 // maxAge is the age from which an informer's cache is stale. In a healthy cluster, each watch is confirmed every 8 seconds. The
