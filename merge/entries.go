@@ -195,29 +195,11 @@ func (k *keeper) restoreOtherNames(pair managedfields.Pair, restored ownership.E
 	if err != nil {
 		return restored, err
 	}
-	set = set.Union(lacking(live.Difference(set), k.write.Live.At()))
+	set = set.Union(managedfields.Lacking(live.Difference(set), k.write.Live.At()))
 	if !pair.InIncoming && set.Equals(live) {
 		return pair.Live, nil
 	}
 	return pair.Entry().WithSet(set)
-}
-
-// lacking returns the fields of a set that a value does not have. It makes no paths: those of n fields with a long parent have n times its
-// length.
-func lacking(set *fieldpath.Set, value *jsontree.Node) *fieldpath.Set {
-	out := fieldpath.NewSet()
-	for element := range set.Members.All() {
-		if value.Child(element) == nil {
-			out.Members.Insert(element)
-		}
-	}
-	for element := range set.Children.All() {
-		inside, _ := set.Children.Get(element)
-		if missing := lacking(inside, value.Child(element)); !missing.Empty() {
-			*out.Children.Descend(element) = *missing
-		}
-	}
-	return out
 }
 
 // verifyEntries checks that each finished entry contains the same parts as in live.

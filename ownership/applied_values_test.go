@@ -133,7 +133,7 @@ func TestAppliedValues(t *testing.T) {
 			}
 			expect.Equal(t, "contested", c.want, got)
 			want, _, _ := strings.Cut(c.want, ", ")
-			expect.Equal(t, "Fields", want, ownerIn(t, w.ObjectContext, w.Live, sizePath))
+			expect.Equal(t, "OwnedFields", want, ownerIn(t, w.ObjectContext, w.Live, sizePath))
 			w.Scale = fieldpath.MakePathOrDie("spec", "size")
 			scale, _ := w.ScaleField()
 			if got := controllerOf(scale); c.entries != nil && got != c.want { // without entries, it was written through /scale
@@ -181,10 +181,10 @@ func controllerOf(f ownership.ContestedField) (shown string) {
 	return shown
 }
 
-// ownerIn returns the controller or autoscaler that owns a field according to ObjectContext.Fields, empty if none does.
+// ownerIn returns the controller or autoscaler that owns a field according to ObjectContext.OwnedFields, empty if none does.
 func ownerIn(t *testing.T, context ownership.ObjectContext, live ownership.Object, path string) string {
 	t.Helper()
-	fields, err := context.Fields(live)
+	fields, err := context.OwnedFields(live)
 	expect.NoError(t, err)
 	for _, f := range fields {
 		if f.Path.String() == path && f.Owner.Kind >= ownership.Controller {

@@ -10,9 +10,9 @@
 //
 // # All fields of an object
 //
-// ObjectContext.Fields returns every field of one object with its owner. It needs only the object, with its managedFields:
+// ObjectContext.OwnedFields returns every field of one object with its owner. It needs only the object, with its managedFields:
 //
-//	ParseObject -> ObjectContext.Fields
+//	ParseObject -> ObjectContext.OwnedFields
 //
 // # The contested fields of a write
 //

@@ -31,15 +31,15 @@ func exampleContext() ownership.ObjectContext {
 	}
 }
 
-// Fields returns the owner of each field of an object. The client that creates an object also manages its defaults; the
+// OwnedFields returns the owner of each field of an object. The client that creates an object also manages its defaults; the
 // last-applied configuration shows that minReadySeconds is one.
-func ExampleObjectContext_Fields() {
+func ExampleObjectContext_OwnedFields() {
 	live, err := ownership.ParseObject([]byte(exampleObject))
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fields, err := exampleContext().Fields(live)
+	fields, err := exampleContext().OwnedFields(live)
 	if err != nil {
 		fmt.Println(err)
 		return

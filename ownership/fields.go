@@ -13,13 +13,13 @@ import (
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
-// Field is a leaf field of a live object, and its owner. A leaf is a scalar, an empty object or list, or an object or list
+// OwnedField is a leaf field of a live object, and its owner. A leaf is a scalar, an empty object or list, or an object or list
 // that managedFields contain as one field.
-type Field struct {
+type OwnedField struct {
 	// Path leads to the field. It names list elements as managedFields do, by key or by value, and elements without a manager
 	// by index.
 	Path fieldpath.Path
-	// Value is the field's JSON text, a part of the object's text, or {} for metadata in which Fields leaves out all. It is nil
+	// Value is the field's JSON text, a part of the object's text, or {} for metadata in which OwnedFields leaves out all. It is nil
 	// if managedFields contain a field that the object lacks: the entry was recorded in another API version, or the field has
 	// been removed.
 	Value []byte
@@ -36,11 +36,11 @@ type Field struct {
 	DeclaredValue []byte
 }
 
-// Fields are the fields of one object, in the order of the object. Fields that only managedFields contain follow the other
+// OwnedFields are the fields of one object, in the order of the object. Fields that only managedFields contain follow the other
 // fields of their parent. No two fields have the same path.
-type Fields []Field
+type OwnedFields []OwnedField
 
-// Fields returns every leaf field of a live object, and every field of its managedFields that the object lacks, each with its
+// OwnedFields returns every leaf field of a live object, and every field of its managedFields that the object lacks, each with its
 // owner. It leaves out the fields that identify the object (apitypes.IdentityPaths) and the last-applied annotation, and a
 // creationTimestamp in other metadata, such as that of a pod template, if it is null or missing. API servers before Kubernetes
 // 1.34 return it as null, and managedFields contain it if a client has sent it as null, but it never has a value.
@@ -55,11 +55,11 @@ type Fields []Field
 //     only "ancient-changes" and "before-first-apply" contain the field. If the last-applied configuration declares the same
 //     value, the owner is Manifest.
 //
-// managedFields do not distinguish an atomic list or map from one without managed fields nested under it. Fields returns both
+// managedFields do not distinguish an atomic list or map from one without managed fields nested under it. OwnedFields returns both
 // as one field.
 //
 // The error is ErrManagedFields or ErrLastApplied. The fields refer to the object's text, which must not change.
-func (c ObjectContext) Fields(live Object) (Fields, error) {
+func (c ObjectContext) OwnedFields(live Object) (OwnedFields, error) {
 	manifest, err := live.LastAppliedManifest()
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ type fieldWalk struct {
 	elsewhere map[*Rule]Entry
 	manifest  *jsontree.Node // the last-applied configuration
 	path      fieldpath.Path // to the current position
-	found     Fields
+	found     OwnedFields
 }
 
 // position is a path in the object, with the values and the entries at that path.
@@ -255,8 +255,8 @@ func (w *fieldWalk) declaredAt(s position, name fieldpath.PathElement) *jsontree
 }
 
 // field returns the field at a position, with its owner.
-func (w *fieldWalk) field(s position) Field {
-	f := Field{Path: slices.Clone(w.path), Value: s.live.Text()}
+func (w *fieldWalk) field(s position) OwnedField {
+	f := OwnedField{Path: slices.Clone(w.path), Value: s.live.Text()}
 	if s.live.Len() > 0 && len(w.partsOf(s.live)) == 0 {
 		f.Value = []byte("{}")
 	}
@@ -284,7 +284,7 @@ func (w *fieldWalk) field(s position) Field {
 }
 
 // owner returns the field's owner and its entry, the zero Entry if it has none.
-func (w *fieldWalk) owner(f Field) (owned FieldOwner, by Entry) {
+func (w *fieldWalk) owner(f OwnedField) (owned FieldOwner, by Entry) {
 	through := func(subresource string) (by Entry) {
 		if i := slices.IndexFunc(f.Entries, func(e Entry) bool { return e.Subresource == subresource }); i >= 0 {
 			by = f.Entries[i]
@@ -340,7 +340,7 @@ func (w *fieldWalk) ruleElsewhere(path fieldpath.Path, rules []*Rule) *Rule {
 
 // ownerUnnamed is ownerWithoutEntry, and Unknown if a manager has written the field whose name is not recorded. Declarations of status do
 // not count, because the API server drops them.
-func (f Field) ownerUnnamed(unrecorded bool) (owner Owner) {
+func (f OwnedField) ownerUnnamed(unrecorded bool) (owner Owner) {
 	if !apitypes.InStatus(f.Path) && (!unrecorded || f.declaredAsIs()) {
 		owner = Declared{Base: f.Declared}.ownerWithoutEntry()
 	}
@@ -351,4 +351,4 @@ func (f Field) ownerUnnamed(unrecorded bool) (owner Owner) {
 }
 
 // declaredAsIs reports whether live has the value of the last-applied configuration.
-func (f Field) declaredAsIs() bool { return f.Declared == Sets && f.DeclaredValue == nil }
+func (f OwnedField) declaredAsIs() bool { return f.Declared == Sets && f.DeclaredValue == nil }

@@ -16,7 +16,7 @@ import (
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
-// isAside is what Fields leaves out, said in another way.
+// isAside is what OwnedFields leaves out, said in another way.
 func isAside(path fieldpath.Path) bool {
 	aside := []string{
 		".apiVersion", ".kind", ".metadata.name", ".metadata.namespace", ".metadata.uid", ".metadata.resourceVersion", ".metadata.generation",
@@ -35,7 +35,7 @@ func isAside(path fieldpath.Path) bool {
 }
 
 // checkLaws checks what is true of every object's fields.
-func checkLaws(t *testing.T, live ownership.Object, fields ownership.Fields) {
+func checkLaws(t *testing.T, live ownership.Object, fields ownership.OwnedFields) {
 	t.Helper()
 	all := fieldpath.NewSet()
 	for _, f := range fields {
@@ -52,7 +52,7 @@ func checkLaws(t *testing.T, live ownership.Object, fields ownership.Fields) {
 }
 
 // coversEntries checks that every managed field is listed, or a field nested under it, or its position under another name.
-func coversEntries(t *testing.T, live ownership.Object, fields ownership.Fields, listed *fieldpath.Set) {
+func coversEntries(t *testing.T, live ownership.Object, fields ownership.OwnedFields, listed *fieldpath.Set) {
 	t.Helper()
 	entries, err := live.Entries()
 	expect.NoError(t, err)
@@ -65,7 +65,7 @@ func coversEntries(t *testing.T, live ownership.Object, fields ownership.Fields,
 				continue
 			}
 			at := live.At().Find(path)
-			if at == nil || !slices.ContainsFunc(fields, func(f ownership.Field) bool {
+			if at == nil || !slices.ContainsFunc(fields, func(f ownership.OwnedField) bool {
 				return strings.HasPrefix(live.At().Find(f.Path).PointerIn(nil)+"/", at.PointerIn(nil)+"/")
 			}) {
 				t.Errorf("%s manages %s, which is not listed", e.Manager, path)
@@ -124,7 +124,7 @@ func FuzzFields(f *testing.F) {
 		if err != nil {
 			return
 		}
-		fields, err := ownership.ObjectContext{Managers: fieldManagers(), Scale: fieldpath.MakePathOrDie("spec", "replicas")}.Fields(live)
+		fields, err := ownership.ObjectContext{Managers: fieldManagers(), Scale: fieldpath.MakePathOrDie("spec", "replicas")}.OwnedFields(live)
 		if err != nil {
 			if !errors.Is(err, ownership.ErrManagedFields) && !errors.Is(err, ownership.ErrLastApplied) {
 				t.Errorf("an error of another kind: %v", err)

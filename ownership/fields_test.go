@@ -41,7 +41,7 @@ func liveWith(body, declared string, entries ...string) string {
 }
 
 // linesOf shows fields: path=value owner by since [managers] what is declared.
-func linesOf(fields ownership.Fields) []string {
+func linesOf(fields ownership.OwnedFields) []string {
 	lines := make([]string, 0, len(fields))
 	for _, f := range fields {
 		managers := make([]string, 0, len(f.Entries))
@@ -73,7 +73,7 @@ type fieldsCase struct {
 func (c fieldsCase) run(t *testing.T) {
 	t.Helper()
 	c.context.Managers = ruled(fieldManagers(), ownership.Rule{Fields: c.rules})
-	fields, err := c.context.Fields(object(t, c.live))
+	fields, err := c.context.OwnedFields(object(t, c.live))
 	expect.NoError(t, err)
 	expect.Equal(t, "fields", c.want, linesOf(fields), cmpopts.EquateEmpty())
 }
@@ -94,7 +94,7 @@ func TestFieldsRejectsInvalidObjects(t *testing.T) {
 		"the annotation goes on behind its end": {liveWith("", `{} {}`), ownership.ErrLastApplied, "more after the value"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			fields, err := ownership.ObjectContext{}.Fields(object(t, c.live))
+			fields, err := ownership.ObjectContext{}.OwnedFields(object(t, c.live))
 			if !errors.Is(err, c.want) || !strings.Contains(fmt.Sprint(err), c.says) {
 				t.Errorf("got %v, want %v that says %q", err, c.want, c.says)
 			}

@@ -95,9 +95,6 @@ type step struct {
 	unclear []*ruleTree // after names that do not identify the element
 }
 
-// stepsPerName is what it costs to name an element, in steps of the meter.
-const stepsPerName = 64
-
 // step follows the patterns to a member of an object, or to an element of a list: [name="a"], [name=*], [0] and [*], which identifies the
 // only element.
 func (w insideWalk) step(in, part *jsontree.Node, at []*ruleTree) (s step) {

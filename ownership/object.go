@@ -27,6 +27,9 @@ const (
 // Meter counts steps of work, about one for each byte read, and reports whether the work may continue.
 type Meter = jsontree.Meter
 
+// stepsPerName is what it costs to name an element, in steps of the meter.
+const stepsPerName = 64
+
 // ErrNotAnObject is returned for a JSON value that must be an object and is not.
 var ErrNotAnObject = errors.New("not a JSON object")
 

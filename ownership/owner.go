@@ -26,12 +26,12 @@ const (
 )
 
 // Unknown is the owner of a field whose writer is not recorded: the object has no managedFields, or the API server has merged
-// the entries of several managers into one. ObjectContext.Fields returns it; decisions do not use it
+// the entries of several managers into one. ObjectContext.OwnedFields returns it; decisions do not use it
 // (docs/decisions.md).
 const Unknown Owner = -1
 
 // Other is the owner of a field that was written by a client that no list of managers names, such as a controller.
-// ObjectContext.Fields returns it; decisions count such a client as Imperative.
+// ObjectContext.OwnedFields returns it; decisions count such a client as Imperative.
 const Other Owner = -2
 
 // Decided returns the owner that decisions use: Imperative for Other, and o itself for any other owner.

@@ -6,6 +6,42 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
+// Scaler is what is known about the scalers that reference an object. The zero Scaler means that none does.
+type Scaler struct {
+	// Name names the scaler that owns the scale field, as "HorizontalPodAutoscaler/web" or "ScaledObject/web"; empty if there is
+	// none.
+	Name string
+	// Desired is the number of replicas that it wants, 0 if that is not known.
+	Desired int64
+	// OffAtZero reports whether 0 replicas switch it off, as a HorizontalPodAutoscaler that has not scaled to 0: someone else has
+	// set them. Other scalers set 0 themselves.
+	OffAtZero bool
+	// Readable are the managers of Managers.Autoscalers whose scalers can be read. As none of those references the object, it is
+	// no longer theirs.
+	Readable []string
+}
+
+// ObjectContext is what the owners of an object's fields depend on, besides the live object.
+type ObjectContext struct {
+	// Managers are those for the object's kind and its rules (Managers.WithRules).
+	Managers Managers
+	// Scaler is what references the object, and Autoscaler the owner of the scale field by it (ScalerThatOwns): empty if none owns it.
+	Scaler     Scaler
+	Autoscaler string
+	// Scale is the path of the scale field, nil if the object's kind has none.
+	Scale fieldpath.Path
+}
+
+// IsScale reports whether a path is that of the scale field.
+func (c ObjectContext) IsScale(path fieldpath.Path) bool {
+	return c.Scale != nil && path.Equals(c.Scale)
+}
+
+// isOff reports whether a field is the scale field, with a value that switches the scaler off.
+func (c ObjectContext) isOff(path fieldpath.Path, live []byte) bool {
+	return c.IsScale(path) && c.Scaler.OffAtZero && string(live) == "0"
+}
+
 // managedField is what is known about a field of live. Its owner follows from that.
 type managedField struct {
 	path fieldpath.Path

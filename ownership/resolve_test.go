@@ -52,7 +52,7 @@ func TestOwners(t *testing.T) {
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			declares := []string{"{}", `{"spec":{"replicas":3}}`, `{"spec":{"replicas":null}}`}[c.base]
-			fields, err := c.context.Fields(object(t, liveWith(`,"spec":{"replicas":7}`, declares, append(c.live, image)...)))
+			fields, err := c.context.OwnedFields(object(t, liveWith(`,"spec":{"replicas":7}`, declares, append(c.live, image)...)))
 			if err != nil || len(fields) < 1 {
 				t.Fatal(fields, err)
 			}

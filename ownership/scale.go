@@ -110,3 +110,14 @@ func (s scaleField) owner(applied appliedValues, base []byte) FieldOwner {
 func isUnrecorded(entries []Entry, live []byte, isBase bool) bool {
 	return len(entries) == 0 && !isBase && string(live) != defaultReplicas
 }
+
+// ScalerThatOwns returns the name of the scaler that owns the scale field of live, "" if none does. base is the field's value in the base
+// as JSON, nil if it has none. If 0 replicas switch the scaler off, and an applier manages them or the base sets them, the manifest owns
+// them, and can switch it on again. A write of 0 through /scale, as of kubectl scale, removes the field from the entries of appliers.
+func (w Write) ScalerThatOwns(base []byte) string {
+	isApplied := func(e Entry) bool { return w.Managers.IsApplier(e) && e.Contains(w.ScaleIn(e, w.Scale)) }
+	if w.isOff(w.Scale, w.Live.Value(w.Scale)) && (string(base) == "0" || slices.ContainsFunc(w.LiveEntries, isApplied)) {
+		return ""
+	}
+	return w.Scaler.Name
+}

@@ -204,7 +204,7 @@ func TestScaleField(t *testing.T) {
 				want = f.Owner.Kind.String() + " " + f.Owner.By + " " + f.Owner.Rule
 			}
 			if got := ownerIn(t, w.ObjectContext, w.Live, ".spec.replicas"); got != want && c.incoming != "0" { // which the live object does not show
-				t.Errorf("Fields: want %q, got %q", want, got)
+				t.Errorf("OwnedFields: want %q, got %q", want, got)
 			}
 			got := facts{f.Owner.Kind, f.Declared.Manifest, f.Declared.Base, f.Removed}
 			expect.Equal(t, "facts", c.want, got)

@@ -152,13 +152,13 @@ func (x *hostile) compareOwners(t *testing.T, annotations map[string]string) (co
 	}
 	base, _ := document.Get(unmarshalOrNil(lastAppliedIn(x.was)), x.scale)
 	w.Autoscaler = w.ScalerThatOwns([]byte(encode(base)))
-	fields, err := w.Fields(live)
+	fields, err := w.OwnedFields(live)
 	if err != nil {
 		return 0
 	}
 	for _, said := range annotations {
 		for _, m := range ownerSaid.FindAllStringSubmatch(said, -1) {
-			i := slices.IndexFunc(fields, func(f ownership.Field) bool { return f.Path.String() == m[1] })
+			i := slices.IndexFunc(fields, func(f ownership.OwnedField) bool { return f.Path.String() == m[1] })
 			if i < 0 {
 				continue // a unit with other fields
 			}

@@ -65,7 +65,7 @@ type Risk struct {
 }
 
 // risk returns a risk of a field, without what the next apply does.
-func risk(kind Kind, e explain.Explanation, f *ownership.Field) Risk {
+func risk(kind Kind, e explain.Explanation, f *ownership.OwnedField) Risk {
 	return Risk{
 		Kind: kind, Object: e.Subject.Identity, Field: explain.Text(f.Path), Now: e.Short(f.Path, f.Value), Since: f.Since,
 	}

@@ -16,7 +16,7 @@ func (a *auditor) several(e explain.Explanation) {
 	if len(rivals) < 2 || path == nil {
 		return
 	}
-	r := risk(TwoAutoscalers, e, &ownership.Field{Path: path, Value: e.Subject.Object.Value(path)})
+	r := risk(TwoAutoscalers, e, &ownership.OwnedField{Path: path, Value: e.Subject.Object.Value(path)})
 	var bounds []string
 	for i, rival := range rivals {
 		name := rival.Reference.Scaler

@@ -18,7 +18,7 @@ import (
 // or the autoscaler's bounds allow only one value: the next change of either makes them differ.
 func (a *auditor) replicas(e explain.Explanation) {
 	s := e.Subject
-	at := slices.IndexFunc(e.Fields, func(f ownership.Field) bool { return s.Context.IsScale(f.Path) && f.Value != nil })
+	at := slices.IndexFunc(e.Fields, func(f ownership.OwnedField) bool { return s.Context.IsScale(f.Path) && f.Value != nil })
 	if at < 0 {
 		return
 	}
@@ -86,7 +86,7 @@ func (a *auditor) respond(r *Risk, s source.Subject) {
 }
 
 // nextOf describes what the next apply of the manifest that sets the scale field does.
-func nextOf(e explain.Explanation, f *ownership.Field, applier string, recorded bool) string {
+func nextOf(e explain.Explanation, f *ownership.OwnedField, applier string, recorded bool) string {
 	switch {
 	case f.Declared == ownership.Clears:
 		return "clears it; the default applies"

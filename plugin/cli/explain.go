@@ -135,7 +135,7 @@ func (s *shared) explainAll(of []source.Subject, field string, chosen func(owner
 		return nil, first
 	}
 	if len(of) > 1 {
-		isChosen := func(f ownership.Field) bool { return chosen(f.Owner.Kind) }
+		isChosen := func(f ownership.OwnedField) bool { return chosen(f.Owner.Kind) }
 		all = slices.DeleteFunc(all, func(e explain.Explanation) bool { return !slices.ContainsFunc(e.Fields, isChosen) })
 	}
 	return all, nil

@@ -20,7 +20,7 @@ import (
 // Explanation is an object with all of its fields.
 type Explanation struct {
 	Subject source.Subject
-	Fields  ownership.Fields
+	Fields  ownership.OwnedFields
 	Record  Record
 
 	// changes reports whether an apply of the last-applied manifest changes the value at a path.
@@ -47,7 +47,7 @@ func Of(s source.Subject) (Explanation, error) {
 		return e, fmt.Errorf("%s: nested deeper than %d levels, as in no known kind; see kubectl get -o yaml --show-managed-fields", s, maxDepth)
 	}
 	var err error
-	if e.Fields, err = s.Context.Fields(s.Object); err != nil {
+	if e.Fields, err = s.Context.OwnedFields(s.Object); err != nil {
 		for _, record := range []error{ownership.ErrManagedFields, ownership.ErrLastApplied} {
 			if s.IsSecret() && errors.Is(err, record) { // the details can quote the contents
 				err = record
@@ -55,7 +55,7 @@ func Of(s source.Subject) (Explanation, error) {
 		}
 		return e, fmt.Errorf("%s: %w; apply the object again to rewrite it", s, err)
 	}
-	e.Fields = slices.DeleteFunc(e.Fields, func(f ownership.Field) bool { return s.Nameless(f.Path) })
+	e.Fields = slices.DeleteFunc(e.Fields, func(f ownership.OwnedField) bool { return s.Nameless(f.Path) })
 	e.Record = recordOf(s)
 	e.changes = sync.OnceValue(func() func(fieldpath.Path) bool {
 		return s.Changes(e.Record.LastApplied.Text(), e.Record.LastApplied.Text())

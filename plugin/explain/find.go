@@ -24,7 +24,7 @@ func (e Explanation) Find(text string) (found Explanation, paths []fieldpath.Pat
 	}
 	// Conflicts do not escape dots in names; JSONPath writes them as \. .
 	plain := strings.ReplaceAll(text, `\.`, ".")
-	isNamed := func(f *ownership.Field, n int) bool {
+	isNamed := func(f *ownership.OwnedField, n int) bool {
 		return n == len(pattern) && (pattern.Matches(f.Path) || at != nil && f.Value != nil && live.Find(f.Path[:n]) == at) ||
 			f.Path[:n].String() == plain
 	}

@@ -27,7 +27,7 @@ func TestFolds(t *testing.T) {
 				o, err = ownership.ParseObject([]byte(`{}`))
 			}
 			expect.NoError(t, err)
-			fields, err := ownership.ObjectContext{}.Fields(o)
+			fields, err := ownership.ObjectContext{}.OwnedFields(o)
 			expect.NoError(t, err)
 			var got []string
 			for _, f := range foldsOf(fields, 0) {

@@ -81,7 +81,7 @@ func (r Record) elsewhere(s source.Subject) string {
 
 // Declarer returns the applier whose manifest sets a field, "" if none does or nothing shows it. recorded is false for an applier that
 // manages the field and records its manifest elsewhere: the manifest may have dropped the field since.
-func (e Explanation) Declarer(f *ownership.Field) (applier string, recorded bool) {
+func (e Explanation) Declarer(f *ownership.OwnedField) (applier string, recorded bool) {
 	if f.Declared != ownership.Lacks {
 		return e.Record.Writer, true
 	}
@@ -99,7 +99,7 @@ func (e Explanation) Declarer(f *ownership.Field) (applier string, recorded bool
 
 // declared returns what the recorded manifests declare about a field: "yes", "no", "null", a value that differs from the
 // field's, or "?" if its manager does not record its manifest.
-func (e Explanation) declared(f *ownership.Field) string {
+func (e Explanation) declared(f *ownership.OwnedField) string {
 	applier, recorded := e.Declarer(f)
 	switch {
 	case f.Declared == ownership.Clears:
@@ -117,7 +117,7 @@ func (e Explanation) declared(f *ownership.Field) string {
 
 // MayBeLost reports whether an applier, of whose manifest only managedFields tell, may set a field without having it in its entry: the API
 // server removes it from there when another manager writes it, and handoff when it keeps the value of an autoscaler or a controller.
-func (e Explanation) MayBeLost(f *ownership.Field) bool {
+func (e Explanation) MayBeLost(f *ownership.OwnedField) bool {
 	isKept := f.Owner.Kind == ownership.Autoscaler || f.Owner.Kind == ownership.Controller
 	isWritten := f.Owner.Kind == ownership.Imperative || f.Owner.Kind == ownership.Other
 	if !isKept && !isWritten || apitypes.InStatus(f.Path) {

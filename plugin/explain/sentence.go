@@ -54,7 +54,7 @@ func (e Explanation) sentence(all *fold) []string {
 }
 
 // who returns who set a field last, how and when, and the scaler that owns the field if it did not set it.
-func (e Explanation) who(f *ownership.Field, it string) string {
+func (e Explanation) who(f *ownership.OwnedField, it string) string {
 	owner, managers := f.Owner, e.Subject.Context.Managers
 	var last ownership.Entry
 	if len(f.Entries) > 0 {
@@ -127,7 +127,7 @@ func through(last ownership.Entry, since string) (text string) {
 
 // manifest returns what the manifest declares about a field, and what an apply would do: of the same manifest or, if that would
 // change nothing, of the manifest without the field.
-func (e Explanation) manifest(f *ownership.Field) []string {
+func (e Explanation) manifest(f *ownership.OwnedField) []string {
 	applier, recorded := e.Declarer(f)
 	lost := e.MayBeLost(f)
 	without := "an apply without the field would delete it" + e.kept(f, ownership.Lacks, ownership.Sets)
@@ -173,7 +173,7 @@ func (e Explanation) manifest(f *ownership.Field) []string {
 }
 
 // kept returns how handoff would respond to an apply that changes a field, or "" if it would not keep the field.
-func (e Explanation) kept(f *ownership.Field, manifest, base ownership.Declaration) string {
+func (e Explanation) kept(f *ownership.OwnedField, manifest, base ownership.Declaration) string {
 	if !e.Keeps(f, manifest, base) {
 		return ""
 	}
@@ -183,7 +183,7 @@ func (e Explanation) kept(f *ownership.Field, manifest, base ownership.Declarati
 // Keeps reports whether handoff, in mode enforce, would keep a field that an apply changes. Manifest and base are how the
 // incoming and the last-applied manifest declare it. A field with an unknown owner is not kept. A manifest that lacks the field sets the
 // rest of its unit as before.
-func (e Explanation) Keeps(f *ownership.Field, manifest, base ownership.Declaration) bool {
+func (e Explanation) Keeps(f *ownership.OwnedField, manifest, base ownership.Declaration) bool {
 	if f.Owner.Kind == ownership.Unknown || f.Value == nil {
 		return false
 	}

@@ -30,7 +30,7 @@ func (e Explanation) Tree(w io.Writer, now time.Time, chosen func(ownership.Owne
 // fold is a subtree with a single owner: all fields at a path or nested under it.
 type fold struct {
 	path   fieldpath.Path // that of a single field, else the longest prefix that the paths have in common
-	fields ownership.Fields
+	fields ownership.OwnedFields
 }
 
 // folds returns the largest subtrees with a single owner that is chosen.
@@ -39,8 +39,8 @@ func (e Explanation) folds(chosen func(ownership.Owner) bool) []fold {
 }
 
 // foldsOf returns the folds of fields whose paths have the first depth elements in common.
-func foldsOf(fields ownership.Fields, depth int) (folds []fold) {
-	isOthers := func(f ownership.Field) bool { return f.Owner != fields[0].Owner }
+func foldsOf(fields ownership.OwnedFields, depth int) (folds []fold) {
+	isOthers := func(f ownership.OwnedField) bool { return f.Owner != fields[0].Owner }
 	if len(fields) > 0 && !slices.ContainsFunc(fields, isOthers) {
 		path, last := fields[0].Path, fields[len(fields)-1].Path // in the order of the object
 		return []fold{{path[:shared(path, last)], fields}}
@@ -102,7 +102,7 @@ func (e Explanation) treeRow(now time.Time, label string, f *fold) []string {
 }
 
 // declaredOf returns which part of the fields the manifest declares.
-func (e Explanation) declaredOf(fields ownership.Fields) string {
+func (e Explanation) declaredOf(fields ownership.OwnedFields) string {
 	counts := map[string]int{}
 	for i := range fields {
 		counts[e.declared(&fields[i])]++

@@ -142,7 +142,7 @@ func (r *Rule) kinds() (kinds []string) {
 // add counts an object, and its fields or, if applied is set, those that its manifest sets or can set. The error is that of records that
 // cannot be read.
 func (r Report) add(s source.Subject, applied bool) error {
-	fields, err := s.Context.Fields(s.Object)
+	fields, err := s.Context.OwnedFields(s.Object)
 	if err != nil {
 		_, err = explain.Of(s) // the same error, which does not quote a Secret
 		return err
@@ -161,7 +161,7 @@ func (r Report) add(s source.Subject, applied bool) error {
 	return nil
 }
 
-func (r Report) addField(s source.Subject, f *ownership.Field) {
+func (r Report) addField(s source.Subject, f *ownership.OwnedField) {
 	for _, inside := range s.Context.Managers.RulesInside(f.Path, f.Entries) {
 		r.named(inside.Name).Owned++
 	}

@@ -85,7 +85,7 @@ func fieldsOf(e explain.Explanation, o manifest.Object) (fields []Field) {
 }
 
 // deletes returns why the next apply would delete a field that the manifest no longer sets, with a remedy, or "".
-func deletes(e explain.Explanation, f *ownership.Field, written fieldpath.Path) (why string) {
+func deletes(e explain.Explanation, f *ownership.OwnedField, written fieldpath.Path) (why string) {
 	s, r := e.Subject, e.Record
 	isOther := func(e ownership.Entry) bool { return !s.Context.Managers.IsApplier(e) }
 	otherVersion := slices.ContainsFunc(r.Versions, func(version string) bool { return version != s.Kind.GroupVersion().String() })
