@@ -124,7 +124,8 @@ func FuzzFields(f *testing.F) {
 		if err != nil {
 			return
 		}
-		fields, err := ownership.ObjectContext{Managers: fieldManagers(), Scale: fieldpath.MakePathOrDie("spec", "replicas")}.OwnedFields(live)
+		context := ownership.ObjectContext{Managers: fieldManagers(), Scale: fieldpath.MakePathOrDie("spec", "replicas")}
+		fields, err := context.OwnedFields(live)
 		if err != nil {
 			if !errors.Is(err, ownership.ErrManagedFields) && !errors.Is(err, ownership.ErrLastApplied) {
 				t.Errorf("an error of another kind: %v", err)

@@ -165,7 +165,7 @@ func (x *hostile) compareOwners(t *testing.T, annotations map[string]string) (co
 			compared++
 			owner, isManifests := fields[i].Owner, m[3] == ownership.Manifest.String()
 			if isManifests && owner.Kind == ownership.Default {
-				continue // an applier manages what last-applied lacks: Fields reports more
+				continue // an applier manages what last-applied lacks: OwnedFields reports more
 			}
 			if owner.Kind.Decided().String() != m[3] || owner.By != m[2] {
 				t.Errorf("%s: the write says %s (%s), the object %s (%s)", m[1], m[2], m[3], owner.By, owner.Kind.Decided())

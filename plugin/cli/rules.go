@@ -15,9 +15,9 @@ func (s *shared) newRules() *cobra.Command {
 		Short: "Show the rules that assign fields to controllers",
 		Long: `Shows the rules in force, in the order in which they apply, and what each is about in a namespace or, with -A, in the cluster.
 
-OBJECTS is the number of objects that the rule selects and, in a cluster, that handoff acts on. OWNED is the number of their fields that a writer of
-the rule owns: these are kept when a manifest is applied. Notes below the table name rules that select nothing, that no writer has used
-yet, and that contradict an earlier rule, which decides.
+OBJECTS is the number of objects that the rule selects and, in a cluster, that handoff acts on. OWNED is the number of their fields
+that a writer of the rule owns: these are kept when a manifest is applied. Notes below the table name rules that select nothing, that
+no writer has used yet, and that contradict an earlier rule, which decides.
 
 Without a TYPE, the command reads the kinds that the rules name and, for rules about any kind, all kinds with a scale subresource.
 The annotation ownership-handoff.io/controller-fields of single objects is not shown: see kubectl handoff explain.

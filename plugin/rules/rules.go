@@ -25,8 +25,8 @@ import (
 // Rule is a rule of a configuration, and what it is about.
 type Rule struct {
 	config.Rule
-	// Objects is the number of objects that the rule selects and that handoff acts on, Owned the number of their fields that belong to a
-	// controller by the rule.
+	// Objects is the number of objects that the rule selects and, in a cluster, that handoff acts on, Owned the number of their fields
+	// that belong to a controller by the rule.
 	Objects int `json:"objects"`
 	Owned   int `json:"owned"`
 	// Notes say what is wrong with the rule.
@@ -151,7 +151,7 @@ func (r Report) add(s source.Subject, applied bool) error {
 		r.named(rule.Name).Objects++
 	}
 	_, recorded := s.Object.Annotation(ownership.LastAppliedAnnotation).String()
-	entries, _ := s.Object.Entries() // Fields has read them
+	entries, _ := s.Object.Entries() // OwnedFields has read them
 	unrecorded := !recorded && slices.ContainsFunc(entries, s.Context.Managers.IsApplier)
 	for i := range fields {
 		if f := &fields[i]; !s.Nameless(f.Path) && (!applied || f.Declared == ownership.Sets || unrecorded) {

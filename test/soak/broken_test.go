@@ -73,6 +73,7 @@ func (s *stage) catchDuringFaults(all faults) {
 	r := s.play(func(ctx context.Context, r *report) {
 		for _, f := range all {
 			s.playTogether(ctx, r, faults{f})
+			wait(ctx, map[bool]time.Duration{true: newGuard}[f.may == unknownGuard])
 		}
 	})
 	for _, f := range all { // managers are not compared while the guard is new

@@ -1,6 +1,7 @@
 package soak_test
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -99,9 +100,7 @@ func (h *history) setGuard(on bool, installing time.Time) {
 	} else if n := len(h.guard); n > 0 {
 		last := &h.guard[n-1]
 		last.removed = time.Now()
-		if last.to.IsZero() {
-			last.to = last.removed
-		}
+		last.to = cmp.Or(last.to, last.removed)
 	}
 }
 
@@ -109,16 +108,14 @@ func (h *history) setGuard(on bool, installing time.Time) {
 func (h *history) guarded(from, to time.Time) bool {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	return slices.ContainsFunc(h.guard, func(s span) bool {
-		return s.from.Before(from) && (s.to.IsZero() || s.to.After(to))
-	})
+	return slices.ContainsFunc(h.guard, func(s span) bool { return s.from.Before(from) && (s.to.IsZero() || s.to.After(to)) })
 }
 
-// guardIsNew reports whether the guard was installed a few seconds ago: the webhook looks for it every four, and waits five for an answer.
+// guardIsNew reports whether the guard was installed or removed so recently that the webhook may not know it.
 func (h *history) guardIsNew(at time.Time) bool {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	return slices.ContainsFunc(h.guard, func(s span) bool {
-		return s.installing.Before(at) && at.Before(s.from.Add(10*time.Second)) || !s.to.IsZero() && at.After(s.to) && at.Before(s.removed.Add(10*time.Second))
+		return s.installing.Before(at) && at.Before(s.from.Add(newGuard)) || !s.to.IsZero() && at.After(s.to) && at.Before(s.removed.Add(newGuard))
 	})
 }

@@ -27,9 +27,10 @@ import (
 const (
 	// patience is the timeout for anything that another process does.
 	patience = 90 * time.Second
-	members  = 3 // of etcd
-	replicas = 3 // of the webhook
-	managers = 2 // kube-controller-managers
+	members  = 3                // of etcd
+	replicas = 3                // of the webhook
+	managers = 2                // kube-controller-managers
+	newGuard = 10 * time.Second // in which the webhook can miss that the guard was switched: it pauses for four, and waits for five
 )
 
 // rules are the configuration of the webhook: revisionHistoryLimit belongs to the tuner once that has written it.
