@@ -73,7 +73,9 @@ func (s *stage) catchDuringFaults(all faults) {
 	r := s.play(func(ctx context.Context, r *report) {
 		for _, f := range all {
 			s.playTogether(ctx, r, faults{f})
-			wait(ctx, map[bool]time.Duration{true: newGuard}[f.may == unknownGuard])
+			if f.may == unknownGuard {
+				wait(ctx, newGuard)
+			}
 		}
 	})
 	for _, f := range all { // managers are not compared while the guard is new

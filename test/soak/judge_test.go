@@ -1,6 +1,7 @@
 package soak_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -89,10 +90,7 @@ func TestTheBooksJudgeAnApply(t *testing.T) {
 				err = errors.New(test.refused)
 			}
 			b.applied("2", test.warnings, err)
-			if test.generation == 0 {
-				test.generation = 2
-			}
-			e := applied("2", test.generation, test.replicas, noon().Add(time.Minute), test.annotations, test.labels...)
+			e := applied("2", cmp.Or(test.generation, 2), test.replicas, noon().Add(time.Minute), test.annotations, test.labels...)
 			if test.refused != "" {
 				e.ResponseStatus.Code, e.ResponseStatus.Message = http.StatusInternalServerError, test.refused
 			}
