@@ -39,10 +39,7 @@ type Change struct {
 	// OffAtZero reports whether the owner is a scaler that 0 replicas, which someone else has set, have switched off. It only
 	// changes the message.
 	OffAtZero bool
-	// Contradicted reports whether the field is a default that conflicts with the choice of the manifest, and the write does not change it.
-	Contradicted bool
-
-	Decision Decision
+	Decision  Decision
 	// Reason is why the manifest wins over a field to keep, as "it exceeds limits.cpu", or the value or member that excludes a cleared field,
 	// as "OnDelete".
 	Reason string
@@ -50,7 +47,7 @@ type Change struct {
 
 // changeOf decides on a contested field about which nothing else is known.
 func changeOf(field ownership.ContestedField, writer ownership.Writer) *Change {
-	return Change{Field: field, Writer: writer, Reason: field.Unmatched}.decided()
+	return Change{Field: field, Writer: writer, Reason: cmp.Or(field.Unmatched, field.Contradicts)}.decided()
 }
 
 // decided returns the change with the decision.

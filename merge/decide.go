@@ -15,7 +15,6 @@ import (
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 	"github.com/ownership-handoff/handoff/internal/managedfields"
-	"github.com/ownership-handoff/handoff/internal/scale"
 	"github.com/ownership-handoff/handoff/ownership"
 )
 
@@ -52,7 +51,7 @@ type Decider struct {
 // ErrNotAnInteger, ErrNotRestored or ownership.ErrManagedFields.
 func (d Decider) Decide(w ownership.Write) (Outcome, error) {
 	meter := w.Meter
-	w.Incoming, w.Meter = w.Incoming.Sharing(w.Live), nil
+	w.Meter = nil
 	if w.Scale = d.Cluster.ScalePath(w.Kind.Group, w.Kind.Version, w.Kind.Kind); w.Scale != nil {
 		w.Scaler = d.Cluster.Scaler(w.Namespace, w.Kind.Group, w.Kind.Kind, w.Name)
 	}
@@ -60,13 +59,16 @@ func (d Decider) Decide(w ownership.Write) (Outcome, error) {
 	if creates && w.Scaler.Name == "" && !d.Rules.Remember() {
 		return Outcome{}, nil
 	}
-	var ignored Outcome
-	w.Managers, ignored.InvalidPaths, ignored.Skipped = d.managersFor(w)
+	scaleIn := d.scalePathsOf(w.Kind.Kind)
+	rules, invalid, skipped := d.rulesFor(w)
+	ignored := Outcome{InvalidPaths: invalid, Skipped: skipped}
+	w.Managers = d.Managers.WithRules(rules, scaleIn, w.Live, w.Incoming)
+	w.Managers.Readable = w.Scaler.Readable
 	err := w.Read()
 	if err != nil || w.Sender.Writer == ownership.OtherWriter || creates && w.Sender.Writer != ownership.Applier {
 		return ignored, err // row 10, or row 9 without a live object
 	}
-	w.Autoscaler = autoscalerOf(w)
+	w.Autoscaler = w.ScalerThatOwns(w.Manifests.BaseValue(w.Scale))
 	scaled, err := decideScale(w)
 	if err != nil || creates && len(scaled) == 0 && !d.Rules.Remember() {
 		return ignored, err
@@ -80,36 +82,27 @@ func (d Decider) Decide(w ownership.Write) (Outcome, error) {
 	return out, err
 }
 
-// managersFor returns the field managers for the object of a write, with its rules and its scale field. invalid is the error about paths
-// of the object's annotation that are ignored, because they do not parse, and skipped is ErrPanic if all rules are: reading them panics.
-func (d Decider) managersFor(w ownership.Write) (managers ownership.Managers, invalid, skipped error) {
-	scaleIn := func(apiVersion string) fieldpath.Path {
+// rulesFor returns the rules for the object of a write. invalid is the error about paths of the object's annotation that are ignored,
+// because they do not parse, and skipped is ErrPanic if all rules are: reading them panics.
+func (d Decider) rulesFor(w ownership.Write) (rules ownership.ObjectRules, invalid, skipped error) {
+	defer func() {
+		if p := recover(); p != nil {
+			skipped = ErrPanic
+		}
+	}()
+	rules, invalid = d.Rules.For(w.Kind.GroupKind(), w.Namespace, w.Incoming)
+	return rules, invalid, nil
+}
+
+// scalePathsOf returns the paths of the scale field of a kind.
+func (d Decider) scalePathsOf(kind string) ownership.ScalePaths {
+	return func(apiVersion string) fieldpath.Path {
 		gv, err := schema.ParseGroupVersion(apiVersion)
 		if err != nil {
 			return nil
 		}
-		return d.Cluster.ScalePath(gv.Group, gv.Version, w.Kind.Kind)
+		return d.Cluster.ScalePath(gv.Group, gv.Version, kind)
 	}
-	all := d.Managers
-	all.Readable = w.Scaler.Readable
-	defer func() {
-		if p := recover(); p != nil {
-			managers, skipped = all.WithRules(ownership.ObjectRules{}, scaleIn, w.Live, w.Incoming), ErrPanic
-		}
-	}()
-	rules, invalid := d.Rules.For(w.Kind.GroupKind(), w.Namespace, w.Incoming)
-	return all.WithRules(rules, scaleIn, w.Live, w.Incoming), invalid, nil
-}
-
-// autoscalerOf returns the name of the autoscaler of the object of a write, empty if there is none. A node group has a scaler without a
-// reference. The incoming object decides as well: a manifest that removes the annotations takes the scale field back, and one that adds
-// them can still set it.
-func autoscalerOf(w ownership.Write) string {
-	kind := w.Kind.GroupKind()
-	if w.Scaler.Name == "" && scale.NodeGroupScaler(kind, w.Incoming.At()) != "" {
-		return scale.NodeGroupScaler(kind, w.Live.At())
-	}
-	return w.ScalerThatOwns(w.Manifests.BaseValue(w.Scale))
 }
 
 // decideScale decides on the scale field. It returns at most one change, and ErrNotAnInteger unless the values are valid replicas, so that
@@ -173,6 +166,9 @@ func Replicas(text []byte) (int64, error) {
 
 // decideFields decides on the other fields, and carries out all decisions. scaled is the decision on the scale field.
 func decideFields(w ownership.Write, scaled []*Change, meter ownership.Meter) (out Outcome, err error) {
+	if w.Sender.Writer != ownership.Applier {
+		return carryOut(w, scaled)
+	}
 	w.Limit(meter)
 	defer func() {
 		w.Limit(nil)
@@ -183,9 +179,6 @@ func decideFields(w ownership.Write, scaled []*Change, meter ownership.Meter) (o
 			err = ErrBudget // after that, neither results nor errors are valid
 		}
 	}()
-	if w.Sender.Writer != ownership.Applier {
-		return carryOut(w, scaled)
-	}
 	search, err := w.Search()
 	if err != nil {
 		return out, err
@@ -196,11 +189,11 @@ func decideFields(w ownership.Write, scaled []*Change, meter ownership.Meter) (o
 		changes = append(changes, c.recorded(isRecorded))
 	}
 	for field := range search.Contested() {
-		if c := changeOf(field, w.Sender.Writer).recorded(isRecorded); c.Decision.Verdict == Keep {
+		c := changeOf(field, w.Sender.Writer).recorded(isRecorded)
+		if c.Decision.Verdict == Keep || c.Decision.Verdict == Clear {
 			changes = append(changes, c)
 		}
 	}
-	changes = append(changes, staleDefaults(w)...)
 	removed := removedBy(search, w.Sender.Writer, changes)
 	out, err = carryOut(w, append(changes, recorded...))
 	out.Changes = append(out.Changes, removed...)

@@ -2,7 +2,6 @@ package merge
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -13,6 +12,21 @@ import (
 	"github.com/ownership-handoff/handoff/internal/managedfields"
 	"github.com/ownership-handoff/handoff/ownership"
 )
+
+// parts are the parts of an object whose managedFields entries the rewrite sets.
+type parts struct {
+	// kept reports, by Node.ID, of which nodes each entry manages the same as in live: of kept fields, and of the parent of the scale
+	// field that is restored with it. gone are those that no entry manages afterwards: cleared fields and ownership.AppliedAnnotation.
+	kept, gone []bool
+	// scale is the node of the scale field, or of its restored parent; nil if it is not kept.
+	scale *fieldtree.Node
+	// shared are the atomic fields of which the write changes more than is kept, so that the sender manages them as well.
+	shared map[*fieldtree.Node]bool
+	// parents are the missing parents that come back with nothing but kept fields. Each entry contains them as in live.
+	parents *fieldpath.Set
+	// unmanaged reports whether a kept field is in no entry of live: it was written through another API version.
+	unmanaged bool
+}
 
 // findParts determines the parts. An object that the write creates has none: its creator manages the scale field until the autoscaler
 // writes it.
@@ -46,12 +60,21 @@ func (k *keeper) findParts() {
 		}
 	}
 	managed := map[*fieldtree.Node]bool{k.parts.scale: true}
-	for _, e := range k.write.LiveEntries {
-		for _, p := range k.partsIn(e) {
-			managed[p.node] = true
+	for _, pair := range k.pairs {
+		for _, p := range k.partsIn(pair.Live) {
+			managed[p.Node] = true
 		}
 	}
 	k.parts.unmanaged = slices.ContainsFunc(k.tree.Nodes(), func(n *fieldtree.Node) bool { return k.parts.kept[n.ID] && !managed[n] })
+}
+
+// inside returns the atomic field that contains the piece, nil if there is none.
+func (p *piece) inside() *fieldtree.Node {
+	atomic := p.fields[0].atomic
+	if atomic == nil || atomic.Depth() >= p.top.Depth() {
+		return nil
+	}
+	return atomic
 }
 
 // changedAtomics returns the atomic fields of which the write changes more than the kept fields.
@@ -74,9 +97,9 @@ func (k *keeper) changedAtomics() map[*fieldtree.Node]bool {
 // manifest sets, as the last-applied annotation does for client-side apply, so a field that the manifest drops leaves it.
 func (k *keeper) restoreEntries() ([]ownership.Entry, error) {
 	entries := make([]ownership.Entry, 0, len(k.write.IncomingEntries)+1)
-	for pair := range managedfields.Pairs(k.write.LiveEntries, k.write.IncomingEntries) {
+	for _, pair := range k.pairs {
 		e, err := k.restoreEntry(pair)
-		if err == nil && k.parts.unmanaged && k.write.InOtherVersion(pair.Live) {
+		if err == nil && k.parts.unmanaged {
 			e, err = k.restoreOtherNames(pair, e)
 		}
 		if err != nil {
@@ -98,26 +121,26 @@ func (k *keeper) isSendersApply(e ownership.Entry) bool {
 func (k *keeper) restoreEntry(pair managedfields.Pair) (ownership.Entry, error) {
 	had, has, parents := k.keptIn(pair.Live), k.partsIn(pair.Incoming), k.parts.parents
 	if k.isSendersApply(pair.Entry()) {
-		has = slices.DeleteFunc(has, func(p managedPart) bool {
-			_, before := slices.BinarySearchFunc(had, p, managedPart.compare)
+		has = slices.DeleteFunc(has, func(p fieldtree.Part) bool {
+			_, before := slices.BinarySearchFunc(had, p, fieldtree.Part.Compare)
 			return before
 		})
 		had, parents = nil, &fieldpath.Set{}
 	}
-	if slices.EqualFunc(had, has, managedPart.same) && (parents.Empty() || !pair.Changed()) {
+	if slices.EqualFunc(had, has, fieldtree.Part.Equals) && (parents.Empty() || !pair.Changed()) {
 		return pair.Incoming, nil // whatever else its set contains is not read
 	}
 	incoming, err := pair.Incoming.Set()
 	if err != nil {
 		return pair.Incoming, err
 	}
-	set := incoming.RecursiveDifference(k.pathsOf(has, pair.Entry()))
+	set := incoming.RecursiveDifference(fieldtree.SetOf(has))
 	if len(had) > 0 || !parents.Empty() { // live's set gives nothing otherwise, and a twentieth of a keep is spent in reading it
 		live, err := pair.Live.Set()
 		if err != nil {
 			return pair.Incoming, err
 		}
-		set = set.Union(live.Difference(live.RecursiveDifference(k.pathsOf(had, pair.Entry())))).Union(live.Intersection(parents))
+		set = set.Union(live.Difference(live.RecursiveDifference(fieldtree.SetOf(had)))).Union(live.Intersection(parents))
 	}
 	if set.Equals(incoming) && pair.InIncoming {
 		return pair.Incoming, nil
@@ -125,66 +148,36 @@ func (k *keeper) restoreEntry(pair managedfields.Pair) (ownership.Entry, error) 
 	return pair.Entry().WithSet(set)
 }
 
-// managedPart is a part that a field set contains, in whole or in part, with the subset there, nil for all of it.
-type managedPart struct {
-	node   *fieldtree.Node
-	subset *jsontree.Node
-}
-
-// same reports whether two parts contain the same.
-func (p managedPart) same(other managedPart) bool {
-	text := func(p managedPart) string { return cmp.Or(string(p.subset.Text()), "{}") }
-	return p.node == other.node && text(p) == text(other)
-}
-
-// compare compares parts by their place in the tree.
-func (p managedPart) compare(other managedPart) int { return p.node.ID - other.node.ID }
-
 // partsIn returns the parts that an entry's field set contains, in the order of the tree.
-func (k *keeper) partsIn(e ownership.Entry) (found []managedPart) {
+func (k *keeper) partsIn(e ownership.Entry) (found []fieldtree.Part) {
+	var path fieldpath.Path // of the scale field in another version
 	isOther := k.parts.scale != nil && k.write.InOtherVersion(e)
-	isSender := e.Same(k.write.Sender.Entry)
-	k.tree.Managed(e.Fields, func(n *fieldtree.Node, subset *jsontree.Node) {
-		isPart := k.parts.kept[n.ID] || k.parts.gone[n.ID]
-		if isPart && (!isOther || n != k.parts.scale) && (!isSender || !k.parts.shared[n]) {
-			found = append(found, managedPart{n, subset})
+	if isOther {
+		path = k.write.ScaleIn(e, k.parts.scale.Path())
+	}
+	isSender := k.write.Sender.Entry.Same(e)
+	k.tree.Managed(e.Fields, func(p fieldtree.Part) {
+		isPart := k.parts.kept[p.Node.ID] || k.parts.gone[p.Node.ID]
+		if isPart && (!isOther || p.Node != k.parts.scale) && (!isSender || !k.parts.shared[p.Node]) {
+			found = append(found, p)
 		}
 	})
-	if isOther && e.Contains(k.pathIn(e, k.parts.scale)) {
-		found = append(found, managedPart{k.parts.scale, nil})
+	if isOther && e.Contains(path) {
+		found = append(found, fieldtree.Part{Node: k.parts.scale, Path: path})
 	}
-	slices.SortFunc(found, managedPart.compare)
+	slices.SortFunc(found, fieldtree.Part.Compare)
 	return found
 }
 
 // keptIn returns the parts that an entry of live contains and must contain afterwards.
-func (k *keeper) keptIn(e ownership.Entry) []managedPart {
-	return slices.DeleteFunc(k.partsIn(e), func(p managedPart) bool { return k.parts.gone[p.node.ID] })
+func (k *keeper) keptIn(e ownership.Entry) []fieldtree.Part {
+	return slices.DeleteFunc(k.partsIn(e), func(p fieldtree.Part) bool { return k.parts.gone[p.Node.ID] })
 }
 
-// pathIn returns the path of a part in the API version of an entry.
-func (k *keeper) pathIn(e ownership.Entry, part *fieldtree.Node) fieldpath.Path {
-	if part == k.parts.scale {
-		return k.write.ScaleIn(e, part.Path())
-	}
-	return part.Path()
-}
-
-// pathsOf returns the paths of parts in the API version of an entry. They are sorted: a Set keeps its members sorted, so that filling it in
-// another order takes quadratic time.
-func (k *keeper) pathsOf(parts []managedPart, e ownership.Entry) *fieldpath.Set {
-	paths := make([]fieldpath.Path, len(parts))
-	for i, p := range parts {
-		paths[i] = k.pathIn(e, p.node)
-	}
-	slices.SortFunc(paths, fieldpath.Path.Compare)
-	return fieldpath.NewSet(paths...)
-}
-
-// restoreOtherNames returns an entry that was recorded in another API version with the fields that the live object does not have at
-// their path, because they have another name in the write's version. It is called if a kept field has no manager in this version.
+// restoreOtherNames returns an entry with the fields that the live object does not have at their path, because they have another name in
+// the write's version, if it was recorded in another one. It is called if a kept field has no manager in this version.
 func (k *keeper) restoreOtherNames(pair managedfields.Pair, restored ownership.Entry) (ownership.Entry, error) {
-	if !pair.Changed() || k.write.Managers.IsApplier(pair.Live) {
+	if !pair.Changed() || !k.write.InOtherVersion(pair.Live) || k.write.Managers.IsApplier(pair.Live) {
 		return restored, nil
 	}
 	set, err := restored.Set()
@@ -195,7 +188,7 @@ func (k *keeper) restoreOtherNames(pair managedfields.Pair, restored ownership.E
 	if err != nil {
 		return restored, err
 	}
-	set = set.Union(managedfields.Lacking(live.Difference(set), k.write.Live.At()))
+	set = set.Union(k.write.Live.At().Lacks(live.Difference(set)))
 	if !pair.InIncoming && set.Equals(live) {
 		return pair.Live, nil
 	}
@@ -205,7 +198,7 @@ func (k *keeper) restoreOtherNames(pair managedfields.Pair, restored ownership.E
 // verifyEntries checks that each finished entry contains the same parts as in live.
 func (k *keeper) verifyEntries(entries []ownership.Entry) error {
 	for pair := range managedfields.Pairs(k.write.LiveEntries, entries) {
-		isSame := func(live, restored managedPart) bool { return live.node == restored.node }
+		isSame := func(live, restored fieldtree.Part) bool { return live.Node == restored.Node }
 		if !k.isSendersApply(pair.Entry()) && !slices.EqualFunc(k.keptIn(pair.Live), k.partsIn(pair.Incoming), isSame) {
 			return fmt.Errorf("%w: the managedFields entry of %s differs", ErrNotRestored, pair.Entry().Manager)
 		}

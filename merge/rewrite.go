@@ -37,7 +37,7 @@ import (
 func Rewrite(w ownership.Write, changes []*Change) (out Outcome, err error) {
 	k := newKeeper(w, changes)
 	k.plan()
-	cleared, restored := k.clearedValues(), k.restoredValues()
+	cleared, restored := k.values()
 	lastApplied, cut := k.lastApplied()
 	k.findParts()
 	entries, err := k.restoreEntries()
@@ -56,6 +56,55 @@ func Rewrite(w ownership.Write, changes []*Change) (out Outcome, err error) {
 		}
 	}
 	return out, k.verify(restored, entries)
+}
+
+// keeper carries out the decisions on the fields of one write.
+type keeper struct {
+	write          ownership.Write
+	tree           *fieldtree.Tree
+	fields         []*decidedField // in the order of the changes
+	live, incoming fieldtree.Places
+	pairs          []managedfields.Pair // of the entries of both objects
+	pieces         []*piece
+
+	sizes map[*fieldtree.Node]int // of the maps that get keys back
+	parts parts
+}
+
+// decidedField is a field with a decision.
+type decidedField struct {
+	change *Change
+	node   *fieldtree.Node
+	atomic *fieldtree.Node // the atomic field that contains it, nil if there is none
+	top    *fieldtree.Node // that of the piece that restores it, nil if it is not restored
+}
+
+// piece is a part of the object that one operation restores: a kept field, or the outermost missing parent of one or more
+// kept fields.
+type piece struct {
+	top    *fieldtree.Node
+	fields []*decidedField
+	// value is the value that it gets, as JSON.
+	value json.RawMessage
+	// whole reports whether it gets live's value, with everything in it, rather than the kept fields only.
+	whole bool
+}
+
+func newKeeper(w ownership.Write, changes []*Change) *keeper {
+	pairs := slices.Collect(managedfields.Pairs(w.LiveEntries, w.IncomingEntries))
+	k := &keeper{write: w, tree: &fieldtree.Tree{}, pairs: pairs, sizes: map[*fieldtree.Node]int{}}
+	for _, c := range changes {
+		f := &decidedField{change: c}
+		if c.restores() && c.Reason == "" {
+			f.node = k.tree.Add(c.Field.Path)
+		} else {
+			f.node = k.tree.AddUnwanted(c.Field.Path) // not kept, nor with it what is nested under it
+		}
+		f.atomic = k.tree.AddUnwanted(c.Field.Path[:c.Field.Atomic])
+		k.fields = append(k.fields, f)
+	}
+	k.live, k.incoming = k.tree.Find(w.Live.At()), k.tree.Find(w.Incoming.At())
+	return k
 }
 
 // plan decides whether the manifest wins over a field to restore, and groups the others into pieces.
@@ -137,28 +186,23 @@ func (k *keeper) valueOf(p *piece) json.RawMessage {
 	return text
 }
 
-// clearedValues returns the operations that clear fields.
-func (k *keeper) clearedValues() (operations []Operation) {
+// values returns the operations that clear fields, and one for each piece that has another value in the incoming object.
+func (k *keeper) values() (cleared, restored []Operation) {
 	for _, f := range k.fields {
 		if f.change.Decision.Verdict == Clear {
-			operations = append(operations, Operation{Op: "remove", Path: k.incoming.Pointer(k.write.Incoming.At(), f.node)})
+			cleared = append(cleared, Operation{Op: "remove", Path: k.incoming.Pointer(f.node)})
 		}
 	}
-	return operations
-}
-
-// restoredValues returns one operation for each piece that has another value in the incoming object.
-func (k *keeper) restoredValues() (operations []Operation) {
 	for _, p := range k.pieces {
 		op := "add"
 		if !p.top.IsField() { // before an element, add would insert another one
 			op = "replace"
 		}
 		if !bytes.Equal(k.incoming.Of(p.top).Text(), p.value) {
-			operations = append(operations, Operation{Op: op, Path: k.incoming.Pointer(k.write.Incoming.At(), p.top), Value: p.value})
+			restored = append(restored, Operation{Op: op, Path: k.incoming.Pointer(p.top), Value: p.value})
 		}
 	}
-	return operations
+	return cleared, restored
 }
 
 // lastApplied returns the last-applied annotation without the kept fields, and the operation that sets it, none if that changes nothing.
@@ -195,10 +239,10 @@ func (k *keeper) lastApplied() (text []byte, operations []Operation) {
 // managedFields returns the operation that sets the entries in the incoming object, none if it has them already. onlyKept
 // reports whether the rewrite clears no fields.
 func (k *keeper) managedFields(entries []ownership.Entry, lastApplied []byte, onlyKept bool) ([]Operation, error) {
-	text, was := managedfields.Encode(entries), managedfields.Encode(managedfields.InOrder(k.write.IncomingEntries))
-	if live := k.write.Live.ManagedFields(); onlyKept && len(k.pieces) > 0 && len(live) > 0 && k.becomesLive(entries, lastApplied) {
-		// The applier's entry has the time of this write, and so may have another position.
-		text, was = live, k.write.Incoming.ManagedFields()
+	// In the live object, the applier's entry may have another position, as its time is not that of this write.
+	text, was := k.write.Live.ManagedFields(), k.write.Incoming.ManagedFields()
+	if !onlyKept || len(k.pieces) == 0 || len(text) == 0 || !k.becomesLive(entries, lastApplied) {
+		text, was = managedfields.Encode(entries), managedfields.Encode(managedfields.InOrder(k.write.IncomingEntries))
 	}
 	switch {
 	case bytes.Equal(text, was):

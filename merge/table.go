@@ -149,7 +149,7 @@ func isOff(c Change) bool          { return c.OffAtZero }
 func isUnrecorded(c Change) bool   { return c.Unrecorded }
 func isToOne(c Change) bool        { return c.ToOne }
 func isToOneInDiff(c Change) bool  { return c.ToOneInDiff }
-func isContradicted(c Change) bool { return c.Contradicted }
+func isContradicted(c Change) bool { return c.Field.Contradicts != "" }
 
 // Lookup returns the decision on a field: that of the first matching row of the table in docs/decisions.md. If no row matches,
 // it returns the zero Decision: the manifest owns the field, or does not set it.

@@ -50,7 +50,7 @@ func (e expectation) covers(c *merge.Change) bool {
 	drops := f.Declared.Manifest == ownership.Lacks && (f.Declared.Base != ownership.Lacks || f.Removed)
 	return e.starts == c.Starts && has(e.owners, f.Owner.Kind) && has(e.writers, c.Writer) && has(e.manifest, f.Declared.Manifest) &&
 		has(e.drops, drops) && has(e.scale, f.Scale) && has(e.unit, f.Unit) && has(e.edited, f.Edited) &&
-		has(e.contradicted, c.Contradicted) && has(e.toOne, c.ToOne) && has(e.toOneInDiff, c.ToOneInDiff)
+		has(e.contradicted, f.Contradicts != "") && has(e.toOne, c.ToOne) && has(e.toOneInDiff, c.ToOneInDiff)
 }
 
 func has[T comparable](list []T, v T) bool { return len(list) == 0 || slices.Contains(list, v) }
@@ -252,9 +252,9 @@ func everyField() func(yield func(*merge.Change) bool) {
 							if !yield(&merge.Change{
 								Field: ownership.ContestedField{
 									Owner: ownership.FieldOwner{Kind: owner}, Declared: ownership.Declared{Manifest: manifest, Base: base},
-									Scale: is(0), Unit: is(1), Removed: is(2), Edited: is(3),
+									Scale: is(0), Unit: is(1), Removed: is(2), Edited: is(3), Contradicts: map[bool]string{true: "OnDelete"}[is(5)],
 								},
-								Writer: writer, Starts: is(4), Contradicted: is(5), OffAtZero: is(0) && is(6), ToOne: is(0) && is(7),
+								Writer: writer, Starts: is(4), OffAtZero: is(0) && is(6), ToOne: is(0) && is(7),
 								Unrecorded: is(0) && is(8), ToOneInDiff: is(0) && is(9),
 							}) {
 								return

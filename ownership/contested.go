@@ -9,31 +9,10 @@ import (
 	"github.com/ownership-handoff/handoff/internal/fieldtree"
 )
 
-// maxParents is the maximum length of the names of a field's parents together. Longer paths are not looked up.
-const maxParents = 1 << 10
-
-// Search finds the fields of an applier's write. The time is linear in the size of the objects. If the meter ends the work, the result is
-// not valid. The error is ErrManagedFields.
-func (w Write) Search() (*Search, error) {
-	s := &Search{
-		write: w, applied: w.appliedValues(), tree: &fieldtree.Tree{MaxParents: maxParents}, atomic: map[*fieldtree.Node]mark{},
-		inside: map[*fieldtree.Node]*insideField{}, aliases: map[*fieldtree.Node]*fieldtree.Node{}, elsewhere: w.writersElsewhere(),
-		written: map[*fieldtree.Node][]writtenField{}, losers: map[*fieldtree.Node]string{},
-	}
-	for _, add := range []func() error{s.addRuled, s.addUnits, s.addRecorded, s.addLost} {
-		if err := add(); err != nil {
-			return nil, err
-		}
-	}
-	s.addInside()
-	s.readValues()
-	s.readManagers()
-	return s, nil
-}
-
 // Contested returns the contested fields of the write, other than the scale field:
 //   - fields that rules assign to controllers and that a controller has written, also inside an atomic field that it has written
 //   - units that a manager other than a client-side applier has written, if the manifest drops fields (UnitOf)
+//   - defaults that no manager has declared and that conflict with a choice of the manifest (ContestedField.Contradicts)
 //
 // Fields that live lacks are not contested, nor are parents of the scale field and fields that go with what they are in. The order is that
 // of managedFields.
@@ -47,6 +26,11 @@ func (s *Search) Contested() iter.Seq[ContestedField] {
 			field, ok := s.field(n)
 			ok = ok && !fieldpattern.HasPrefix(s.write.Scale, field.Path) && !isNeverKept(field.Path) && !s.goes(n, field)
 			if ok && !yield(field) {
+				return
+			}
+		}
+		for _, field := range s.write.staleDefaults() {
+			if !yield(field) {
 				return
 			}
 		}

@@ -55,6 +55,7 @@ func TestDefaulted(t *testing.T) {
 			}
 			w := read(t, managers, "", of(c.base, c.live), of(c.manifest, c.sender))
 			w.Sender = ownership.Sender{Writer: ownership.Applier, Entry: w.IncomingEntries[0]}
+			w.Sender.Was, _ = w.Sender.Entry.Find(w.LiveEntries)
 			w.Manifests = w.ReadManifests()
 			expect.Equal(t, "defaulted", c.want, w.Defaulted(path))
 		})

@@ -270,7 +270,7 @@ func (w *fieldWalk) field(s position) OwnedField {
 		}
 	}
 	for i, e := range w.LiveEntries {
-		isInOther := w.IsScale(f.Path) && w.InOtherVersion(e) && e.Contains(w.ScaleIn(e, f.Path))
+		isInOther := w.IsScale(f.Path) && w.InOtherVersion(e) && w.ManagesScale(e)
 		if isInOther || slices.ContainsFunc(s.subsets, func(c subset) bool { return c.entry == i && c.isMember }) {
 			f.Entries = append(f.Entries, e)
 		}

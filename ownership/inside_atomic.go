@@ -25,9 +25,9 @@ func (s *Search) addInside() {
 	}
 	w := s.write
 	for _, e := range slices.Concat(w.LiveEntries, w.IncomingEntries) {
-		s.tree.Managed(e.Fields, func(n *fieldtree.Node, subset *jsontree.Node) {
-			if !fieldtree.IsLeaf(subset) {
-				delete(s.atomic, n)
+		s.tree.Managed(e.Fields, func(p fieldtree.Part) {
+			if !fieldtree.IsLeaf(p.Subset) {
+				delete(s.atomic, p.Node)
 			}
 		})
 	}

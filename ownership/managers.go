@@ -1,6 +1,7 @@
 package ownership
 
 import (
+	"path"
 	"slices"
 	"sync"
 
@@ -53,6 +54,14 @@ func (m Managers) RulesFor(field fieldpath.Path) []*Rule { return m.rules.coveri
 
 // IsAutoscaler reports whether the manager is listed as an autoscaler.
 func (m Managers) IsAutoscaler(manager string) bool { return matches(m.Autoscalers, manager) }
+
+// matches reports whether a name is one of the names or path.Match patterns.
+func matches(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		ok, err := path.Match(pattern, name)
+		return pattern == name || ok && err == nil
+	})
+}
 
 // isController reports whether the manager never applies manifests.
 func (m Managers) isController(manager string) bool {
@@ -115,7 +124,7 @@ func (m Managers) readApplier(e Entry) bool {
 		return e.Manager == kubectl || !m.onlyControls(e)
 	default:
 		ofAnyRule := func(*Rule) bool { return true }
-		return !matches(m.Imperative, e.Manager) && (m.recordsManifest(e) || m.appliesLastApplied(e) && !m.isCovered(e, ofAnyRule))
+		return !matches(m.Imperative, e.Manager) && (m.recordsManifest(e) || !m.isCovered(e, ofAnyRule) && m.appliesLastApplied(e))
 	}
 }
 
@@ -194,8 +203,8 @@ func (m Managers) isCovered(e Entry, counts func(*Rule) bool) bool {
 	}
 	scale := &ruleTree{}
 	if m.Scale != nil {
-		if path := m.Scale(e.APIVersion); path != nil {
-			scale.Add(nil, fieldpattern.PatternOf(path))
+		if at := m.Scale(e.APIVersion); at != nil {
+			scale.Add(nil, fieldpattern.PatternOf(at))
 		}
 	}
 	return coverAll(identifies, append(slices.Clip(m.rules.start), scale), e.Fields)

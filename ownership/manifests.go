@@ -2,7 +2,6 @@ package ownership
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -31,7 +30,6 @@ func (w *Write) Read() (err error) {
 // ReadManifests returns the manifests of an applier's write, given the entries and the sender. An annotation that cannot be read counts as
 // missing, and Unread is the error.
 func (w Write) ReadManifests() (found Manifests) {
-	found.was, _ = w.Sender.Entry.Find(w.LiveEntries)
 	if w.Sender.ServerSide() {
 		return found
 	}
@@ -71,18 +69,20 @@ func (w Write) declared(path, alias, atomic fieldpath.Path) Declared {
 	isGone := atomic != nil && len(is) == 0
 	if w.Sender.ServerSide() {
 		contains := func(e Entry) bool { return e.Contains(managed) || alias != nil && e.Contains(alias) }
-		return Declared{Manifest: setsIf(!isGone && contains(w.Sender.Entry)), Base: setsIf(contains(m.was))}
+		return Declared{Manifest: setsIf(!isGone && contains(w.Sender.Entry)), Base: setsIf(contains(w.Sender.Was))}
 	}
 	changed := !bytes.Equal(is, w.Live.Value(path))
 	if !m.Recorded {
 		return Declared{Manifest: setsIf(len(is) > 0 && changed || !isGone && w.gains(managed))} // another webhook may have restored the value
 	}
 	declared := Declared{
-		Manifest: cmp.Or(DeclarationIn(m.manifest, path), DeclarationIn(m.manifest, alias)),
-		Base:     cmp.Or(DeclarationIn(m.base, path), DeclarationIn(m.base, alias)),
+		Manifest: DeclarationIn(m.manifest, path, alias),
+		Base:     DeclarationIn(m.base, path, alias),
 	}
-	if changed && declared.Manifest == Lacks && len(is) > 0 && m.sameText() {
-		// kubectl diff, and other commands of the applier, such as kubectl patch --field-manager=ci, leave the annotation as it is.
+	// kubectl diff, and other commands of the applier, such as kubectl patch --field-manager=ci, leave the annotation as it is. But in a
+	// write that is stored, an unchanged manifest without the scale field has not set its default: the object was replaced.
+	isReplaced := w.IsScale(path) && !w.DryRun && mayBeUnset(is)
+	if changed && declared.Manifest == Lacks && len(is) > 0 && m.sameText() && !isReplaced {
 		declared.Manifest = Sets
 	}
 	return declared
@@ -90,7 +90,7 @@ func (w Write) declared(path, alias, atomic fieldpath.Path) Declared {
 
 // gains reports whether the sender comes to manage a field.
 func (w Write) gains(path fieldpath.Path) bool {
-	return w.Sender.Entry.Contains(path) && !w.Manifests.was.Contains(path)
+	return w.Sender.Entry.Contains(path) && !w.Sender.Was.Contains(path)
 }
 
 // Unsent reports whether the write may be that of kubectl diff, which does not send its manifest: a dry run with the annotation of live.
@@ -101,17 +101,18 @@ func (m Manifests) BaseValue(path fieldpath.Path) []byte { return m.base.Find(pa
 
 func (m Manifests) sameText() bool { return bytes.Equal(m.manifest.Document(), m.base.Document()) }
 
-// DeclarationIn returns how a manifest declares the field at path, Lacks without a path or a manifest.
-func DeclarationIn(manifest *jsontree.Node, path fieldpath.Path) Declaration {
-	nearest, length := manifest.Nearest(path)
-	switch {
-	case nearest.IsNull(): // a null parent also clears the fields nested under it
-		return Clears
-	case length < len(path) || len(path) == 0:
-		return Lacks
-	default:
-		return Sets
+// DeclarationIn returns how a manifest declares a field, at the first of its paths that the manifest mentions: Lacks if there is none.
+func DeclarationIn(manifest *jsontree.Node, paths ...fieldpath.Path) Declaration {
+	for _, path := range paths {
+		nearest, length := manifest.Nearest(path)
+		switch {
+		case nearest.IsNull(): // a null parent also clears the fields nested under it
+			return Clears
+		case length == len(path) && len(path) > 0:
+			return Sets
+		}
 	}
+	return Lacks
 }
 
 // setsIf returns Sets or Lacks.
@@ -120,27 +121,4 @@ func setsIf(sets bool) Declaration {
 		return Sets
 	}
 	return Lacks
-}
-
-// Defaulted reports whether no manager has declared the field at path of live, as far as that is recorded.
-//
-// A manager can manage a field without having declared it: the manager that creates an object by an update, as client-side
-// apply does, also manages the fields that the API server sets by defaulting
-// (https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management). What such a manager has declared is
-// recorded in two cases: the manifests of the sender of this write, and the last-applied annotation of the manager that wrote
-// it. All other managers count as having declared the field.
-func (w Write) Defaulted(path fieldpath.Path) bool {
-	if w.Declared(path) != (Declared{}) || !w.Meter.Spend(stepsPerName*len(w.LiveEntries)) {
-		return false
-	}
-	applied, _ := w.Live.LastAppliedManifest()
-	lastAppliedLacks := applied != nil && DeclarationIn(applied, path) == Lacks
-	for _, e := range managedfields.For(w.LiveEntries, path) {
-		own := e.Operation == managedfields.OperationUpdate && e.Same(w.Sender.Entry)
-		recorded := e.Operation == managedfields.OperationUpdate && e.Contains(LastAppliedPath())
-		if !own && (!recorded || !lastAppliedLacks) {
-			return false
-		}
-	}
-	return true
 }

@@ -113,6 +113,9 @@ type ContestedField struct {
 	// Unmatched is why the elements of a list in an atomic field, which is then the field, or of a list that the field is in, cannot be
 	// matched one to one between live and incoming; empty if they can.
 	Unmatched string
+	// Contradicts names the choice of the manifest, as "OnDelete", with which the field conflicts if it is a default that the write does not
+	// change; empty otherwise. Nothing but the path is then set.
+	Contradicts string
 	// Live and Incoming are its values as JSON; Incoming is nil if the incoming object lacks the field.
 	Live, Incoming []byte
 	// Owner is its owner in live.

@@ -2,7 +2,6 @@ package ownership
 
 import (
 	"cmp"
-	"path"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -64,11 +63,3 @@ func (r *Rule) isOpen() bool { return len(r.Writers) == 0 || r.AnyWriter() }
 
 // remembers reports whether the rule depends on the value that the manifest set last (AppliedAnnotation).
 func (r *Rule) remembers() bool { return r.Edit == EditApply || r.AnyWriter() }
-
-// matches reports whether a name is one of the names or path.Match patterns.
-func matches(patterns []string, name string) bool {
-	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		ok, err := path.Match(pattern, name)
-		return pattern == name || ok && err == nil
-	})
-}

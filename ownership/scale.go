@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/ownership-handoff/handoff/internal/apitypes"
+	"github.com/ownership-handoff/handoff/internal/scale"
 )
 
 // ScaleField returns the scale field of a write that has a live object, with its owner. It needs nothing but the values of the
@@ -20,11 +21,11 @@ func (w Write) ScaleField() (f ContestedField, ok bool) {
 	}
 	applied, base := w.appliedValues(), w.Manifests.BaseValue(w.Scale)
 	f.Owner = s.owner(applied, base)
+	f.Removed = w.Sender.Writer == Applier && s.isRemoved()
 	applied.setEdited(&f, w.Managers.RulesFor(f.Path), base)
-	if !w.Manifests.Recorded && s.mayBeUnset() {
+	if !w.Manifests.Recorded && mayBeUnset(f.Incoming) {
 		f.Edited = false // Helm 3, and server-side apply of null, do not record whether the manifest sets 1
 	}
-	f.Removed = w.Sender.Writer == Applier && s.isRemoved()
 	return f, true
 }
 
@@ -38,32 +39,26 @@ type scaleField struct {
 }
 
 // mayBeUnset reports whether the incoming object has no value of the field, or the default for it.
-func (s scaleField) mayBeUnset() bool {
-	return IsUnset(s.field.Incoming) || string(s.field.Incoming) == defaultReplicas
+func mayBeUnset(incoming []byte) bool {
+	return IsUnset(incoming) || string(incoming) == defaultReplicas
 }
-
-// isIn reports whether an entry contains the field.
-func (s scaleField) isIn(e Entry) bool { return e.Contains(s.write.ScaleIn(e, s.write.Scale)) }
 
 // declare sets how the manifests declare the field.
 func (s scaleField) declare() {
 	m, f := s.write.Manifests, s.field
 	if s.write.Sender.ServerSide() {
-		f.Declared.Manifest = setsIf(s.isIn(s.write.Sender.Entry))
-		f.Declared.Base = setsIf(s.isIn(m.was))
+		f.Declared.Manifest = setsIf(s.write.ManagesScale(s.write.Sender.Entry))
+		f.Declared.Base = setsIf(s.write.ManagesScale(s.write.Sender.Was))
 		return
 	}
 	f.Declared = s.write.Declared(f.Path)
 	switch {
 	case len(f.Incoming) == 0 && f.Declared.Manifest == Sets:
 		// The annotation is the manifest of another write, or there is none: Helm 3 records none.
-	case f.Declared.Manifest == Clears && m.sameText() && f.Changed() && !s.mayBeUnset():
+	case f.Declared.Manifest == Clears && m.sameText() && f.Changed() && !mayBeUnset(f.Incoming):
 		f.Declared.Manifest = Sets // the annotation is not that of this write: null never means another number
 		return
-	case !m.Recorded && m.Unread != nil && s.mayBeUnset():
-	case m.Recorded && m.sameText() && DeclarationIn(m.manifest, f.Path) == Lacks && !s.write.DryRun && s.mayBeUnset():
-		// kubectl diff sends no annotation, so that a change is a new number. In a write that is stored, an unchanged manifest
-		// without the field has not set it: the object was replaced.
+	case !m.Recorded && m.Unread != nil && mayBeUnset(f.Incoming):
 	default:
 		return
 	}
@@ -78,7 +73,7 @@ func (s scaleField) isRemoved() bool {
 		return false
 	}
 	noBase := !s.write.Sender.ServerSide() && s.write.Manifests.base == nil
-	return noBase || s.mayBeUnset() || f.Owner.Kind >= Controller
+	return noBase || mayBeUnset(f.Incoming) || f.Owner.Kind >= Controller
 }
 
 // owner returns the field's owner, given the value of the base, nil if it has none.
@@ -93,7 +88,7 @@ func (s scaleField) owner(applied appliedValues, base []byte) FieldOwner {
 	case w.Autoscaler != "":
 		return FieldOwner{Kind: Autoscaler, By: w.Autoscaler}
 	}
-	managers := slices.DeleteFunc(slices.Clone(w.LiveEntries), func(e Entry) bool { return !s.isIn(e) })
+	managers := slices.DeleteFunc(slices.Clone(w.LiveEntries), func(e Entry) bool { return !w.ManagesScale(e) })
 	isBase := apitypes.SameValue(base, f.Live)
 	if isUnrecorded(managers, f.Live, isBase) && len(rules) > 0 {
 		return FieldOwner{Kind: Controller, Rule: rules[0].Name}
@@ -114,8 +109,15 @@ func isUnrecorded(entries []Entry, live []byte, isBase bool) bool {
 // ScalerThatOwns returns the name of the scaler that owns the scale field of live, "" if none does. base is the field's value in the base
 // as JSON, nil if it has none. If 0 replicas switch the scaler off, and an applier manages them or the base sets them, the manifest owns
 // them, and can switch it on again. A write of 0 through /scale, as of kubectl scale, removes the field from the entries of appliers.
+//
+// A node group has a scaler without a reference. The incoming object decides as well: a manifest that removes the annotations takes the
+// scale field back, and one that adds them can still set it.
 func (w Write) ScalerThatOwns(base []byte) string {
-	isApplied := func(e Entry) bool { return w.Managers.IsApplier(e) && e.Contains(w.ScaleIn(e, w.Scale)) }
+	kind := w.Kind.GroupKind()
+	if w.Scaler.Name == "" && scale.NodeGroupScaler(kind, w.Incoming.At()) != "" {
+		return scale.NodeGroupScaler(kind, w.Live.At())
+	}
+	isApplied := func(e Entry) bool { return w.Managers.IsApplier(e) && w.ManagesScale(e) }
 	if w.isOff(w.Scale, w.Live.Value(w.Scale)) && (string(base) == "0" || slices.ContainsFunc(w.LiveEntries, isApplied)) {
 		return ""
 	}

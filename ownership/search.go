@@ -65,6 +65,28 @@ type writtenField struct {
 	manager string
 }
 
+// maxParents is the maximum length of the names of a field's parents together. Longer paths are not looked up.
+const maxParents = 1 << 10
+
+// Search finds the fields of an applier's write. The time is linear in the size of the objects. If the meter ends the work, the result is
+// not valid. The error is ErrManagedFields.
+func (w Write) Search() (*Search, error) {
+	s := &Search{
+		write: w, elsewhere: w.writersElsewhere(), applied: w.appliedValues(), tree: &fieldtree.Tree{MaxParents: maxParents},
+		atomic: map[*fieldtree.Node]mark{}, inside: map[*fieldtree.Node]*insideField{}, aliases: map[*fieldtree.Node]*fieldtree.Node{},
+		written: map[*fieldtree.Node][]writtenField{}, losers: map[*fieldtree.Node]string{},
+	}
+	for _, add := range []func() error{s.addRuled, s.addUnits, s.addRecorded, s.addLost} {
+		if err := add(); err != nil {
+			return nil, err
+		}
+	}
+	s.addInside()
+	s.readValues()
+	s.readManagers()
+	return s, nil
+}
+
 // mark adds marks to a field, if it is not nil: its path can be too long.
 func (s *Search) mark(n *fieldtree.Node, m mark) {
 	if n != nil {
@@ -186,12 +208,12 @@ func (s *Search) readValues() {
 func (s *Search) readManagers() {
 	s.managers = make([][]int, s.tree.Len())
 	for i, e := range s.write.LiveEntries {
-		s.tree.Managed(e.Fields, func(n *fieldtree.Node, subset *jsontree.Node) {
-			if s.is(n, contestedMark|recordedMark) || s.atomic[n] != 0 {
-				s.managers[n.ID] = append(s.managers[n.ID], i)
+		s.tree.Managed(e.Fields, func(p fieldtree.Part) {
+			if s.is(p.Node, contestedMark|recordedMark) || s.atomic[p.Node] != 0 {
+				s.managers[p.Node.ID] = append(s.managers[p.Node.ID], i)
 			}
-			if !fieldtree.IsLeaf(subset) {
-				s.mark(n, parentMark)
+			if !fieldtree.IsLeaf(p.Subset) {
+				s.mark(p.Node, parentMark)
 			}
 		})
 	}

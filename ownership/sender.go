@@ -10,10 +10,11 @@ import (
 // whose entry the write updated, and the zero Sender if there is none.
 func (w Write) SentBy() Sender {
 	s := Sender{Entry: senderEntry(w.FieldManager, w.LiveEntries, w.IncomingEntries)}
+	s.Was, _ = s.Entry.Find(w.LiveEntries)
 	switch {
 	case s.Entry.Manager == "":
 		return Sender{}
-	case w.applies(s.Entry):
+	case w.applies(s):
 		s.Writer = Applier
 	case w.Managers.IsImperative(s.Entry):
 		s.Writer = ImperativeWriter
@@ -21,10 +22,11 @@ func (w Write) SentBy() Sender {
 	return s
 }
 
-// applies reports whether the sender, with this entry, applies a manifest.
-func (w Write) applies(sender Entry) bool {
-	if sender.Operation == managedfields.OperationApply {
-		return w.appliesServerSide(sender)
+// applies reports whether the sender, with these entries, applies a manifest.
+func (w Write) applies(s Sender) bool {
+	sender := s.Entry
+	if s.ServerSide() {
+		return w.appliesServerSide(s)
 	}
 	if w.Managers.IsApplier(sender) {
 		return true
@@ -43,12 +45,12 @@ func (w Write) applies(sender Entry) bool {
 
 // appliesServerSide reports whether a server-side apply applies a manifest: the one that it applies now, or the one before, of
 // which it may have dropped all other fields.
-func (w Write) appliesServerSide(sender Entry) bool {
-	was, hadApplied := sender.Find(w.LiveEntries)
-	if hadApplied && w.Managers.IsApplier(was) {
+func (w Write) appliesServerSide(s Sender) bool {
+	hadApplied := s.Was.Text != nil
+	if hadApplied && w.Managers.IsApplier(s.Was) {
 		return true
 	}
-	return w.Managers.IsApplier(sender) && (sender.Fields != nil || !hadApplied)
+	return w.Managers.IsApplier(s.Entry) && (s.Entry.Fields != nil || !hadApplied)
 }
 
 // senderEntry returns the sender's entry. It prefers an entry that the write updated, because a manager can have one for

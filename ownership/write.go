@@ -39,8 +39,8 @@ type Write struct {
 type Sender struct {
 	Writer Writer
 	// Entry is the sender's managedFields entry in the incoming object. If there is none, it has only the manager and the
-	// operation.
-	Entry Entry
+	// operation. Was is the same entry in live, the zero Entry if there is none.
+	Entry, Was Entry
 }
 
 // ServerSide reports whether the write is a server-side apply.
@@ -61,7 +61,6 @@ type Manifests struct {
 	// Unread is the error about a last-applied annotation that cannot be read (ErrLastApplied), nil if there is none.
 	Unread error
 
-	was            Entry          // the sender's entry in live
 	manifest, base *jsontree.Node // of client-side apply
 }
 
@@ -88,3 +87,6 @@ func (w Write) ScaleIn(e Entry, scale fieldpath.Path) fieldpath.Path {
 	}
 	return w.Managers.Scale(e.APIVersion)
 }
+
+// ManagesScale reports whether an entry contains the scale field, in whatever API version it was recorded.
+func (w Write) ManagesScale(e Entry) bool { return e.Contains(w.ScaleIn(e, w.Scale)) }

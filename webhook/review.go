@@ -72,6 +72,7 @@ func (r *review) decode(body []byte) error {
 	if r.operation == "CREATE" {
 		w.Live = ownership.Object{}
 	}
+	w.Incoming = w.Incoming.Sharing(w.Live)
 	return nil
 }
 

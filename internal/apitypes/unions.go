@@ -68,12 +68,10 @@ func Contradictions(kind schema.GroupKind, live, incoming *jsontree.Node) (found
 		switch {
 		case bytes.Equal(union.Text(), live.Find(s.union).Text()): // the API server has accepted it before
 		case s.key == "":
-			found = s.appendTo(found, s.union, union)
+			found = s.appendTo(found, union)
 		default:
 			for element := range union.Parts() {
-				if at, ok := element.KeyOf([]string{s.key}); ok {
-					found = s.appendTo(found, append(s.union.Copy(), at), element)
-				}
+				found = s.appendTo(found, element)
 			}
 		}
 	}
@@ -82,7 +80,7 @@ func Contradictions(kind schema.GroupKind, live, incoming *jsontree.Node) (found
 
 // appendTo appends the contradiction in one union, if there is one: the choice is the one other member, besides the key. The API
 // server rejects several.
-func (s staleDefault) appendTo(found []Contradiction, path fieldpath.Path, union *jsontree.Node) []Contradiction {
+func (s staleDefault) appendTo(found []Contradiction, union *jsontree.Node) []Contradiction {
 	member, others := union.Member(s.member), []string{}
 	for part := range member.Parts() {
 		if value, ok := s.defaults[part.Name()]; !ok || value != string(part.Text()) {
@@ -100,6 +98,14 @@ func (s staleDefault) appendTo(found []Contradiction, path fieldpath.Path, union
 	choice := others[0]
 	if value, _ := union.Member(choice).String(); s.value != "" && value != s.value {
 		return found
+	}
+	path := s.union
+	if s.key != "" {
+		element, ok := union.KeyOf([]string{s.key})
+		if !ok {
+			return found
+		}
+		path = append(path.Copy(), element)
 	}
 	return append(found, Contradiction{
 		Member: append(path.Copy(), fieldpath.FieldNameElement(s.member)), Choice: append(path.Copy(), fieldpath.FieldNameElement(choice)),

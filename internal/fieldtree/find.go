@@ -6,33 +6,36 @@ import (
 	"github.com/ownership-handoff/handoff/internal/jsontree"
 )
 
-// Places are the values in a text to which the paths of a Tree lead, by Node.ID; nil for a path that leads nowhere.
-type Places []*jsontree.Node
+// Places are the values to which the paths of a Tree lead from a root.
+type Places struct {
+	root   *jsontree.Node
+	values []*jsontree.Node // by Node.ID; nil for a path that leads nowhere
+}
 
-// Find follows all paths from a value, as jsontree.Node.Find does for one.
+// Find follows all paths from a root, as jsontree.Node.Find does for one.
 func (t *Tree) Find(root *jsontree.Node) Places {
-	places := make(Places, len(t.nodes))
+	values := make([]*jsontree.Node, len(t.nodes))
 	for _, n := range t.nodes { // parents before children
 		in := root
 		if n.parent != &t.root {
-			in = places[n.parent.ID]
+			in = values[n.parent.ID]
 		}
-		places[n.ID] = in.Child(n.Element)
+		values[n.ID] = in.Child(n.Element)
 	}
-	return places
+	return Places{root, values}
 }
 
 // Of returns the value of a node, nil if there is none.
-func (p Places) Of(n *Node) *jsontree.Node { return p[n.ID] }
+func (p Places) Of(n *Node) *jsontree.Node { return p.values[n.ID] }
 
-// Pointer returns the JSON pointer (RFC 6901) in root of a node that has a value, or whose parent has one.
-func (p Places) Pointer(root *jsontree.Node, n *Node) string {
-	if at := p[n.ID]; at != nil {
-		return at.PointerIn(root)
+// Pointer returns the JSON pointer (RFC 6901) from the root of a node that has a value, or whose parent has one.
+func (p Places) Pointer(n *Node) string {
+	if at := p.Of(n); at != nil {
+		return at.PointerIn(p.root)
 	}
 	last := "/" + jsontree.EscapePointer(*n.Element.FieldName)
 	if parent := n.Parent(); parent != nil {
-		return p[parent.ID].PointerIn(root) + last
+		return p.Of(parent).PointerIn(p.root) + last
 	}
 	return last
 }

@@ -1,7 +1,9 @@
 package fieldtree
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -11,19 +13,50 @@ import (
 // ErrElement is returned for a path element that cannot be parsed. It does not quote the element, which can contain a secret.
 var ErrElement = errors.New("a path element cannot be parsed")
 
+// Part is what a field set contains of a node's path: the path itself or paths nested under it.
+type Part struct {
+	Node *Node
+	// Subset is what the set contains under the node; nil if that is all of it.
+	Subset *jsontree.Node
+	// Path is the path in the set; nil if it is the node's.
+	Path fieldpath.Path
+}
+
+// Equals reports whether two parts contain the same of a node's path.
+func (p Part) Equals(other Part) bool {
+	text := func(p Part) string { return cmp.Or(string(p.Subset.Text()), "{}") }
+	return p.Node == other.Node && text(p) == text(other)
+}
+
+// Compare compares parts by the places of their nodes in the tree.
+func (p Part) Compare(other Part) int { return p.Node.ID - other.Node.ID }
+
+// SetOf returns the paths of parts. They are sorted first: a Set keeps its members sorted, so that filling it in another order takes
+// quadratic time.
+func SetOf(parts []Part) *fieldpath.Set {
+	paths := make([]fieldpath.Path, len(parts))
+	for i, p := range parts {
+		if paths[i] = p.Path; p.Path == nil {
+			paths[i] = p.Node.Path()
+		}
+	}
+	slices.SortFunc(paths, fieldpath.Path.Compare)
+	return fieldpath.NewSet(paths...)
+}
+
 // Managed follows all paths through the field set of a managedFields entry (fieldsV1). It calls visit for each node whose path, or
-// a path nested under it, is in the set, with the subset under the node.
-func (t *Tree) Managed(set *jsontree.Node, visit func(n *Node, subset *jsontree.Node)) {
+// a path nested under it, is in the set.
+func (t *Tree) Managed(set *jsontree.Node, visit func(Part)) {
 	t.managed(&t.root, set, visit)
 }
 
-func (t *Tree) managed(n *Node, set *jsontree.Node, visit func(*Node, *jsontree.Node)) {
+func (t *Tree) managed(n *Node, set *jsontree.Node, visit func(Part)) {
 	if !n.isParent {
 		return
 	}
 	for part := range set.Parts() {
 		if c := t.children[childKey{n, part.Name()}]; c != nil {
-			visit(c, part)
+			visit(Part{Node: c, Subset: part})
 			t.managed(c, part, visit)
 		}
 	}

@@ -1,6 +1,9 @@
 package jsontree
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // EqualBut reports whether two values of the same encoder are equal, except for the values that are ignored, which may be missing from
 // either. It returns false if the meter stops the work.
@@ -25,7 +28,8 @@ func (e equality) equal(a, b *Node) bool {
 	if !e.open[a] && !e.open[b] || a.Kind() != b.Kind() {
 		return a.doc().meter.Spend(int(a.end-a.start)) && bytes.Equal(a.Text(), b.Text())
 	}
-	left, right := e.rest(a), e.rest(b)
+	isIgnored := func(n *Node) bool { return e.ignored[n] }
+	left, right := slices.DeleteFunc(slices.Collect(a.Parts()), isIgnored), slices.DeleteFunc(slices.Collect(b.Parts()), isIgnored)
 	if len(left) != len(right) || a.inside == nil || b.inside == nil {
 		return false
 	}
@@ -35,14 +39,4 @@ func (e equality) equal(a, b *Node) bool {
 		}
 	}
 	return true
-}
-
-// rest returns the parts that are not ignored.
-func (e equality) rest(n *Node) (parts []*Node) {
-	for part := range n.Parts() {
-		if !e.ignored[part] {
-			parts = append(parts, part)
-		}
-	}
-	return parts
 }

@@ -84,6 +84,24 @@ func (n *Node) Child(element fieldpath.PathElement) *Node {
 	}
 }
 
+// Lacks returns the fields of a set that the value does not have. It makes no paths: those of n fields with a long parent have n times its
+// length.
+func (n *Node) Lacks(set *fieldpath.Set) *fieldpath.Set {
+	lacks := fieldpath.NewSet()
+	for element := range set.Members.All() {
+		if n.Child(element) == nil {
+			lacks.Members.Insert(element)
+		}
+	}
+	for element := range set.Children.All() {
+		inside, _ := set.Children.Get(element)
+		if missing := n.Child(element).Lacks(inside); !missing.Empty() {
+			*lacks.Children.Descend(element) = *missing
+		}
+	}
+	return lacks
+}
+
 // Count returns how many elements of a list a key or value means: with duplicates, Child returns the first of them.
 func (n *Node) Count(element fieldpath.PathElement) int {
 	if n.Kind() != '[' || n.Len() == 0 {

@@ -145,11 +145,29 @@ func (e Entry) Contains(path fieldpath.Path) bool {
 	return len(path) > 0 && at != nil
 }
 
+// IsEmpty reports whether the entry's field set is empty.
+func (e Entry) IsEmpty() bool { return e.Fields.Len() == 0 }
+
 // IsAnonymous reports whether the entry stands for managers that are not recorded: those whose entries exceeded the API
 // server's maximum number of entries, or those that wrote before the first server-side apply (capmanagers.go and
 // skipnonapplied.go in k8s.io/apimachinery/pkg/util/managedfields/internal).
 func (e Entry) IsAnonymous() bool {
 	return e.Operation == OperationUpdate && (e.Manager == "ancient-changes" || e.Manager == "before-first-apply")
+}
+
+// IsUpdated reports whether the entry's own manager has written since live: its time is new, or it has gained fields. The API
+// server sets the time, in whole seconds, when the manager gains a field; writes of other managers only remove fields.
+func (e Entry) IsUpdated(live map[ID]*Entry) bool {
+	was := live[e.ID()]
+	if was == nil || e.Time != was.Time {
+		return true
+	}
+	if bytes.Equal(e.Fields.Text(), was.Fields.Text()) {
+		return false
+	}
+	now, errNow := e.Set()
+	before, errBefore := was.Set()
+	return errNow == nil && errBefore == nil && !now.Difference(before).Empty()
 }
 
 // Set returns the decoded field set of the entry, empty if it has none. The error is ErrUnreadable.

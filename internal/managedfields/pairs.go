@@ -50,9 +50,6 @@ func Pairs(live, incoming []Entry) iter.Seq[Pair] {
 	}
 }
 
-// IsEmpty reports whether the entry's field set is empty.
-func (e Entry) IsEmpty() bool { return e.Fields.Len() == 0 }
-
 // SameFieldsBut reports whether two lists of entries have the same field sets, except for one field. The order and the times of
 // the entries do not matter.
 func SameFieldsBut(a, b []Entry, but fieldpath.Path) bool {
@@ -94,19 +91,4 @@ func Encode(entries []Entry) []byte {
 		texts[i] = e.Text
 	}
 	return slices.Concat([]byte("["), bytes.Join(texts, []byte(",")), []byte("]"))
-}
-
-// IsUpdated reports whether the entry's own manager has written since live: its time is new, or it has gained fields. The API
-// server sets the time, in whole seconds, when the manager gains a field; writes of other managers only remove fields.
-func (e Entry) IsUpdated(live map[ID]*Entry) bool {
-	was := live[e.ID()]
-	if was == nil || e.Time != was.Time {
-		return true
-	}
-	if bytes.Equal(e.Fields.Text(), was.Fields.Text()) {
-		return false
-	}
-	now, errNow := e.Set()
-	before, errBefore := was.Set()
-	return errNow == nil && errBefore == nil && !now.Difference(before).Empty()
 }

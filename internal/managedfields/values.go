@@ -52,21 +52,3 @@ func valuesIn(path fieldpath.Path, manifest *jsontree.Node) (values int) {
 func isValue(path fieldpath.Path, declared *jsontree.Node) bool {
 	return !declared.IsObject() && !declared.IsNull() && declared.Kind() != '[' && !apitypes.IsIdentity(path)
 }
-
-// Lacking returns the fields of a set that a value does not have. It makes no paths: those of n fields with a long parent have n times its
-// length.
-func Lacking(set *fieldpath.Set, value *jsontree.Node) *fieldpath.Set {
-	out := fieldpath.NewSet()
-	for element := range set.Members.All() {
-		if value.Child(element) == nil {
-			out.Members.Insert(element)
-		}
-	}
-	for element := range set.Children.All() {
-		inside, _ := set.Children.Get(element)
-		if missing := Lacking(inside, value.Child(element)); !missing.Empty() {
-			*out.Children.Descend(element) = *missing
-		}
-	}
-	return out
-}

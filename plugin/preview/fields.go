@@ -63,7 +63,7 @@ func (t *trial) fill() error {
 		f := field(path)
 		declared := write.Declared(path)
 		alias := apitypes.AliasOf(t.application.Subject.Kind.GroupKind(), path)
-		declared.Manifest = cmp.Or(ownership.DeclarationIn(jsontree.Valid(manifest), path), ownership.DeclarationIn(jsontree.Valid(manifest), alias))
+		declared.Manifest = ownership.DeclarationIn(jsontree.Valid(manifest), path, alias)
 		if f.Why = reason(declared, f.With != nil); f.With == nil && t.preview.Refused != "" && declared == (ownership.Declared{}) {
 			f.Acted, f.Why = true, "cleared by handoff" // a default, which would make the object invalid
 		}
@@ -129,6 +129,7 @@ func (t *trial) write() (ownership.Write, error) {
 	}
 	if !t.options.ServerSide {
 		w.Sender.Entry.Operation = managedfields.OperationUpdate
+		w.Sender.Was, _ = w.Sender.Entry.Find(w.LiveEntries)
 	}
 	w.Manifests = w.ReadManifests()
 	return w, nil

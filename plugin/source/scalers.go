@@ -142,12 +142,9 @@ func (s *Subject) scaledBy(l *scalers) {
 		Name: first.Scaler, Desired: first.Desired, OffAtZero: first.OffAtZero, Readable: l.readable,
 	}
 	manifest, _ := s.Object.LastAppliedManifest()
-	w := ownership.Write{ObjectContext: s.Context, Kind: s.Kind, Live: s.Object, LiveEntries: entries}
+	w := ownership.Write{ObjectContext: s.Context, Kind: s.Kind, Live: s.Object, Incoming: s.Object, LiveEntries: entries}
 	s.Context.Autoscaler = w.ScalerThatOwns(manifest.Find(s.Context.Scale).Text())
 	s.Context.Managers.Readable = l.readable
-	if s.Context.Scaler.Name == "" {
-		s.Context.Autoscaler = scale.NodeGroupScaler(s.Kind.GroupKind(), s.Object.At())
-	}
 	for _, a := range l.of[at] {
 		if a.scaled != "" && (a.Reference.Scaler == first.Scaler || a.Reference.ControlledBy == first.Scaler) {
 			s.Scaled = a.scaled

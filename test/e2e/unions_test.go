@@ -79,7 +79,7 @@ type side struct {
 }
 
 // TestTheUnionsThatTheAPIServerRefuses verifies the result for each union without handoff. If it fails with a new version of
-// Kubernetes, update docs/stale-defaults.md and, if necessary, the table in merge/stale_defaults.go.
+// Kubernetes, update docs/stale-defaults.md and, if necessary, the table in internal/apitypes/unions.go.
 func TestTheUnionsThatTheAPIServerRefuses(t *testing.T) {
 	t.Parallel()
 	table := unions(t)
