@@ -50,10 +50,9 @@ func TestDefaulted(t *testing.T) {
 			if c.manifest == "" {
 				c.manifest = c.base
 			}
-			of := func(lastApplied, entries string) ownership.Object {
-				return object(t, liveWith(`,"spec":{"member":{"x":1}}`, lastApplied, entries))
-			}
-			w := read(t, managers, "", of(c.base, c.live), of(c.manifest, c.sender))
+			spec := `,"spec":{"member":{"x":1}}`
+			live, incoming := object(t, liveWith(spec, c.base, c.live)), object(t, liveWith(spec, c.manifest, c.sender))
+			w := read(t, managers, "", live, incoming)
 			w.Sender = ownership.Sender{Writer: ownership.Applier, Entry: w.IncomingEntries[0]}
 			w.Sender.Was, _ = w.Sender.Entry.Find(w.LiveEntries)
 			w.Manifests = w.ReadManifests()
