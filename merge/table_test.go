@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,9 +19,7 @@ import (
 )
 
 var (
-	owners = []ownership.Owner{
-		ownership.Default, ownership.Manifest, ownership.Imperative, ownership.Controller, ownership.Autoscaler,
-	}
+	owners       = []ownership.Owner{ownership.Default, ownership.Manifest, ownership.Imperative, ownership.Controller, ownership.Autoscaler}
 	writers      = []ownership.Writer{ownership.OtherWriter, ownership.Applier, ownership.ImperativeWriter}
 	declarations = []ownership.Declaration{ownership.Lacks, ownership.Sets, ownership.Clears}
 
@@ -172,14 +171,18 @@ func TestLookupFollowsTheDecisionTable(t *testing.T) {
 				covered[sentence]++
 			}
 		}
-		problem := ""
-		if got := merge.Lookup(*f); len(sentences) != 1 {
+		problem, got := "", merge.Lookup(*f)
+		f.Decision = got
+		before, name, after := f.Text("kept .spec.replicas=7", ".spec.replicas")
+		if len(sentences) != 1 {
 			slices.Sort(sentences)
 			problem = fmt.Sprintf("want one sentence about it, got %q", sentences)
 		} else if diff := cmp.Diff(table[sentences[0]].want, got, rowAndVerdict); diff != "" {
 			problem = fmt.Sprintf("%s (-want +got):\n%s", sentences[0], diff)
 		} else if got.Verdict == merge.ManifestWins || got.Verdict == merge.Record {
 			problem = fmt.Sprintf("row %d: no row has verdict %s", got.Row, got.Verdict)
+		} else if text := before + name + after; strings.Contains(text, "{") {
+			problem = fmt.Sprintf("row %d: an unknown placeholder: %s", got.Row, text)
 		}
 		if problem != "" {
 			problems[problem]++
@@ -196,24 +199,20 @@ func TestLookupFollowsTheDecisionTable(t *testing.T) {
 	}
 }
 
-// TestEveryFactIsVaried fails for a fact that everyField does not know. Editable only changes the words of a message.
+// TestEveryFactIsVaried fails for a fact that everyField does not know, if it is true or false.
 func TestEveryFactIsVaried(t *testing.T) {
-	values := map[string]map[bool]bool{}
+	values := map[string]int{} // a bit for each value
 	for f := range everyField() {
 		for _, facts := range []reflect.Value{reflect.ValueOf(*f), reflect.ValueOf(f.Field)} {
 			for i := range facts.NumField() {
 				if facts.Field(i).Kind() == reflect.Bool {
-					name := facts.Type().Field(i).Name
-					if values[name] == nil {
-						values[name] = map[bool]bool{}
-					}
-					values[name][facts.Field(i).Bool()] = true
+					values[facts.Type().Field(i).Name] |= map[bool]int{false: 1, true: 2}[facts.Field(i).Bool()]
 				}
 			}
 		}
 	}
 	for fact, is := range values {
-		if len(is) != 2 && fact != "Editable" {
+		if is != 3 {
 			t.Errorf("%s has one value in all fields of everyField", fact)
 		}
 	}
@@ -247,12 +246,13 @@ func everyField() func(yield func(*merge.Change) bool) {
 			for _, writer := range writers {
 				for _, manifest := range declarations {
 					for _, base := range declarations {
-						for flags := range 1 << 10 {
+						for flags := range 1 << 12 {
 							is := func(bit int) bool { return flags>>bit&1 != 0 }
 							if !yield(&merge.Change{
 								Field: ownership.ContestedField{
 									Owner: ownership.FieldOwner{Kind: owner}, Declared: ownership.Declared{Manifest: manifest, Base: base},
-									Scale: is(0), Unit: is(1), Removed: is(2), Edited: is(3), Contradicts: map[bool]string{true: "OnDelete"}[is(5)],
+									Scale: is(0), Unit: is(1), Removed: is(2), Edited: is(3), Editable: is(10), Atomic: flags >> 11,
+									Contradicts: map[bool]string{true: "OnDelete"}[is(5)],
 								},
 								Writer: writer, Starts: is(4), OffAtZero: is(0) && is(6), ToOne: is(0) && is(7),
 								Unrecorded: is(0) && is(8), ToOneInDiff: is(0) && is(9),

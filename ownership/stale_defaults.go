@@ -15,6 +15,7 @@ func (w Write) staleDefaults() (found []ContestedField) {
 	for _, c := range apitypes.Contradictions(w.Kind.GroupKind(), w.Live.root, w.Incoming.root) {
 		isSame := bytes.Equal(w.Live.Value(c.Member), w.Incoming.Value(c.Member))
 		if isSame && w.Declared(c.Choice).Manifest == Sets && w.Defaulted(c.Member) {
+			// Its owner is Default, and neither manifest has it: the zero values.
 			found = append(found, ContestedField{Path: c.Member, Contradicts: c.By})
 		}
 	}

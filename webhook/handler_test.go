@@ -25,8 +25,8 @@ func kept7() deployment {
 // handBack is the second warning if an autoscaler keeps its replicas from a manifest that sets another number.
 const handBack = "handoff: to hand replicas back to the manifest, apply again after deleting the autoscaler"
 
-// TestWritesFollowTheDecisionTable verifies that decisions become a patch, warnings, audit annotations, Events, metrics and log lines. The rows
-// are tested in merge and test/e2e.
+// TestWritesFollowTheDecisionTable verifies that decisions become a patch, warnings, audit annotations, Events, metrics and log lines, for one
+// row of each kind. All rows are tested in merge and test/e2e.
 func TestWritesFollowTheDecisionTable(t *testing.T) {
 	const hpa = "HorizontalPodAutoscaler/web"
 	alone := &fakeCluster{modes: map[string]string{"shop": "enforce"}}

@@ -33,11 +33,9 @@ func user(t *testing.T, name string) *rest.Config {
 func watching(t *testing.T, config *rest.Config) *cluster.State {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
 	c, state, err := stateOf(ctx, config)
-	if err != nil {
-		cancel()
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
