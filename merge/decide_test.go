@@ -92,25 +92,39 @@ func TestReplicasAreKeptIfOtherDecisionsPanic(t *testing.T) {
 	}
 }
 
-// TestAnEditIsPromisedOnlyIfItIsRecorded has a rule that lets a new value of the manifest win, and manifests of which the second leaves no
-// room for the annotation that records the value.
-func TestAnEditIsPromisedOnlyIfItIsRecorded(t *testing.T) {
+// decideAsleep decides on an apply to a Deployment whose 7 replicas are those of a sleeper, by a rule that lets a new value of the manifest
+// win. Its annotation is that of live.
+func decideAsleep(t *testing.T, manifest, replicas string) merge.Outcome {
+	t.Helper()
 	rule := ownership.Rule{
 		Name: "sleeper", Fields: fieldpattern.MustParse(".spec.replicas"), Writers: []string{"sleeper"}, Edit: ownership.EditApply,
 	}
+	w := writeOf(t, csa,
+		stored{lastApplied: manifest, spec: `{"image":"a","replicas":7}`, entries: []string{csaEntry(early, image), entry("sleeper", "Update", early, count)}},
+		stored{lastApplied: manifest, spec: `{"image":"a","replicas":` + replicas + `}`, entries: []string{csaEntry(late, image, count)}})
+	w.Kind = appsv1.SchemeGroupVersion.WithKind("Deployment")
+	out, err := merge.Decider{Cluster: scaledBy{}, Managers: managers, Rules: ownership.NewRules(rule)}.Decide(w)
+	if err != nil || len(out.Changes) != 1 {
+		t.Fatalf("%v: want the replicas kept, got %+v", err, out.Changes)
+	}
+	return out
+}
+
+// TestAnEditIsPromisedOnlyIfItIsRecorded has manifests of which the second leaves no room for the annotation that records the value.
+func TestAnEditIsPromisedOnlyIfItIsRecorded(t *testing.T) {
 	for length, remedy := range map[int]string{1: "a new manifest value wins", 256 << 10: "remove it from the manifest"} {
 		manifest := `{"spec":{"image":"` + strings.Repeat("a", length) + `","replicas":3}}`
-		w := writeOf(t, csa,
-			stored{lastApplied: manifest, spec: `{"image":"a","replicas":7}`, entries: []string{csaEntry(early, image), entry("sleeper", "Update", early, count)}},
-			stored{lastApplied: manifest, spec: `{"image":"a","replicas":3}`, entries: []string{csaEntry(late, image, count)}})
-		w.Kind = appsv1.SchemeGroupVersion.WithKind("Deployment")
-		out, err := merge.Decider{Cluster: scaledBy{}, Managers: managers, Rules: ownership.NewRules(rule)}.Decide(w)
-		if err != nil || len(out.Changes) != 1 {
-			t.Fatalf("%v: want the replicas kept, got %+v", err, out.Changes)
-		}
-		if _, _, after := out.Changes[0].Text("", ""); !strings.HasSuffix(after, remedy) {
+		if _, _, after := decideAsleep(t, manifest, "3").Changes[0].Text("", ""); !strings.HasSuffix(after, remedy) {
 			t.Errorf("a manifest of %d bytes: want the remedy %q, got %q", len(manifest), remedy, after)
 		}
+	}
+}
+
+// A manifest that replaces the object and does not set replicas has not set the API server's default.
+func TestADefaultIsNotRecordedAsApplied(t *testing.T) {
+	made := operationsOf(t, decideAsleep(t, `{"spec":{"image":"a"}}`, "1").Operations)
+	if strings.Contains(strings.Join(made, ""), "applied-values") {
+		t.Errorf("want nothing recorded, got %s", made)
 	}
 }
 

@@ -1,6 +1,7 @@
 package ownership_test
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -57,10 +58,7 @@ func (s sizes) write(t *testing.T) ownership.Write {
 	if s.removes {
 		incoming = ""
 	}
-	now := s.now
-	if now == "" {
-		now = s.record
-	}
+	now := cmp.Or(s.now, s.record)
 	if s.base == "" {
 		applier, owns = "helm", ownsSize
 	}

@@ -15,7 +15,7 @@ import (
 //   - defaults that no manager has declared and that conflict with a choice of the manifest (ContestedField.Contradicts)
 //
 // Fields that live lacks are not contested, nor are parents of the scale field and fields that go with what they are in. The order is that
-// of managedFields.
+// of managedFields; the defaults come last.
 func (s *Search) Contested() iter.Seq[ContestedField] {
 	return func(yield func(ContestedField) bool) {
 		for _, n := range s.tree.Nodes() {

@@ -1,6 +1,7 @@
 package ownership_test
 
 import (
+	"cmp"
 	"testing"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -47,11 +48,8 @@ func TestDefaulted(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if c.manifest == "" {
-				c.manifest = c.base
-			}
 			spec := `,"spec":{"member":{"x":1}}`
-			live, incoming := object(t, liveWith(spec, c.base, c.live)), object(t, liveWith(spec, c.manifest, c.sender))
+			live, incoming := object(t, liveWith(spec, c.base, c.live)), object(t, liveWith(spec, cmp.Or(c.manifest, c.base), c.sender))
 			w := read(t, managers, "", live, incoming)
 			w.Sender = ownership.Sender{Writer: ownership.Applier, Entry: w.IncomingEntries[0]}
 			w.Sender.Was, _ = w.Sender.Entry.Find(w.LiveEntries)

@@ -104,7 +104,8 @@ func (d Declared) ownerWithoutEntry() Owner {
 	return Default
 }
 
-// ContestedField is a field of live that both the sender of a write and another manager can set, and its owner.
+// ContestedField is a field of live that both the sender of a write and another manager can set, or a default that its manifest
+// contradicts, and its owner.
 type ContestedField struct {
 	Path fieldpath.Path
 	// Atomic is the length of the path of the atomic field that contains the field, 0 if managedFields contain the field itself. Elements

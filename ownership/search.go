@@ -12,7 +12,7 @@ import (
 	"github.com/ownership-handoff/handoff/internal/managedfields"
 )
 
-// Search is what is known about the fields of an applier's write, other than the scale field: those that it may lose (Contested), those
+// Search is what is known about the fields of an applier's write, other than the scale field: those that are contested (Contested), those
 // that it removes (Removed), and those whose value is recorded (AppliedValues). All are in one tree, so that each text is read once.
 type Search struct {
 	write   Write

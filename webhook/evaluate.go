@@ -33,6 +33,7 @@ func (h *Handler) evaluate(r *review) (out outcome, err error) {
 	if err != nil {
 		return out, err
 	}
+	r.write.Incoming = r.write.Incoming.Sharing(r.write.Live)
 	settings := h.Settings()
 	decider := merge.Decider{Cluster: h.Cluster, Managers: settings.Managers, Rules: settings.Rules}
 	if out.decided, err = decider.Decide(r.write); err != nil {

@@ -72,7 +72,6 @@ func (r *review) decode(body []byte) error {
 	if r.operation == "CREATE" {
 		w.Live = ownership.Object{}
 	}
-	w.Incoming = w.Incoming.Sharing(w.Live)
 	return nil
 }
 

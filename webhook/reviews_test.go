@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -41,10 +42,7 @@ type deployment struct {
 }
 
 func (d deployment) text() string {
-	managedFields := d.managedFields
-	if managedFields == "" {
-		managedFields = "[" + strings.Join(d.entries, ",") + "]"
-	}
+	managedFields := cmp.Or(d.managedFields, "["+strings.Join(d.entries, ",")+"]")
 	replicas, labels := "", ""
 	if d.labels != nil {
 		labels = `"labels":` + encode(d.labels) + ","

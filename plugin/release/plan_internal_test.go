@@ -1,6 +1,7 @@
 package release
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -44,10 +45,7 @@ func entry(by, fields string) string {
 
 func (o object) subject(t *testing.T) source.Subject {
 	t.Helper()
-	if o.kind == "" {
-		o.kind = "apps/v1 Deployment"
-	}
-	version, kind, _ := strings.Cut(o.kind, " ")
+	version, kind, _ := strings.Cut(cmp.Or(o.kind, "apps/v1 Deployment"), " ")
 	annotations := ""
 	if o.annotated != "" {
 		annotated := fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"annotations":{},"name":"web"},%s`, version, kind, o.annotated[1:])

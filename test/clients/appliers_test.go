@@ -1,6 +1,7 @@
 package clients_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -126,9 +127,7 @@ type helmRun struct {
 }
 
 func helm(name string, run helmRun) *applier {
-	if run.before == "" {
-		run.before = run.program
-	}
+	run.before = cmp.Or(run.before, run.program)
 	own := func(program string) []string { // flags for a program: those of the newer one mean nothing to the older
 		if program != run.program {
 			return nil

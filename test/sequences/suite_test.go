@@ -7,6 +7,7 @@
 package sequences_test
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -141,10 +142,7 @@ func webhookOptions(dir string) (handofftest.Options, error) {
 	var rules strings.Builder
 	rules.WriteString("apiVersion: config.ownership-handoff.io/v1alpha1\nkind: HandoffConfiguration\nrules:\n")
 	for _, k := range cluster.kinds {
-		group := k.gvk().Group
-		if group == "" {
-			group = "core"
-		}
+		group := cmp.Or(k.gvk().Group, "core")
 		if len(k.Rules) > 0 {
 			fmt.Fprintf(&rules, "- {name: %s, kinds: [{group: %s, kind: %s}], fields: ['%s'], writers: [%s]}\n",
 				strings.ToLower(k.Kind), group, k.Kind, strings.Join(k.Rules, "', '"), tuner)

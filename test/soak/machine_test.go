@@ -1,6 +1,7 @@
 package soak_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"fmt"
@@ -305,9 +306,7 @@ func healthy(ctx context.Context, client *http.Client, url string) (ok, refused 
 // install starts the webhook's pods with a binary behind a Service, and registers it.
 func (m *machine) install(binary string) {
 	m.Helper()
-	if binary == "" {
-		binary = filepath.Join(m.root(), "bin", "handoff-webhook")
-	}
+	binary = cmp.Or(binary, filepath.Join(m.root(), "bin", "handoff-webhook"))
 	dir := m.dir()
 	m.binary, m.certificates, m.configuration = binary, filepath.Join(dir, "tls"), filepath.Join(dir, "config.yaml")
 	m.must(os.WriteFile(m.configuration, []byte(rules), 0o600))

@@ -1,6 +1,7 @@
 package serving_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -62,9 +63,7 @@ func serve(t *testing.T, r serving.Reviews, o serving.Options) *server {
 	expect.NoError(t, err)
 	s := &server{T: t, registry: prometheus.NewRegistry(), ended: make(chan struct{})}
 	s.url = fmt.Sprintf("https://127.0.0.1:%d/mutate", ports[0])
-	if o.DrainTimeout == 0 {
-		o.DrainTimeout = patience
-	}
+	o.DrainTimeout = cmp.Or(o.DrainTimeout, patience)
 	o.Port, o.CertDir, o.Registerer, o.MaxBody = ports[0], t.TempDir(), s.registry, maxBody
 	o.Log = funcr.New(func(prefix, args string) {
 		s.mutex.Lock()
