@@ -17,7 +17,7 @@
 // # The contested fields of a write
 //
 // A Write has a live and an incoming object, each with managedFields. Read determines the field manager that sends it, the manifest and the
-// base. ScaleField then returns the scale field, and a Search the fields of rules and the units, and what the write takes
+// base. ScaleField then returns the scale field, and a Search the fields of rules, the units and stale defaults, and what the write takes
 // from other managers, each with its owner:
 //
 //	ParseObject -> Write.Read -> Write.ScaleField, Write.Search -> Search.Contested, AppliedValues, Removed

@@ -75,10 +75,7 @@ func (w Write) declared(path, alias, atomic fieldpath.Path) Declared {
 	if !m.Recorded {
 		return Declared{Manifest: setsIf(len(is) > 0 && changed || !isGone && w.gains(managed))} // another webhook may have restored the value
 	}
-	declared := Declared{
-		Manifest: DeclarationIn(m.manifest, path, alias),
-		Base:     DeclarationIn(m.base, path, alias),
-	}
+	declared := Declared{Manifest: DeclarationIn(m.manifest, path, alias), Base: DeclarationIn(m.base, path, alias)}
 	// kubectl diff, and other commands of the applier, such as kubectl patch --field-manager=ci, leave the annotation as it is. But in a
 	// write that is stored, an unchanged manifest without the scale field has not set its default: the object was replaced.
 	isReplaced := w.IsScale(path) && !w.DryRun && mayBeUnset(is)
