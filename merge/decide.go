@@ -167,7 +167,7 @@ func Replicas(text []byte) (int64, error) {
 // decideFields decides on the other fields, and carries out all decisions. scaled is the decision on the scale field.
 func decideFields(w ownership.Write, scaled []*Change, meter ownership.Meter) (out Outcome, err error) {
 	if w.Sender.Writer != ownership.Applier {
-		return carryOut(w, scaled)
+		return carryOut(w, scaled) // at most a warning (row 9)
 	}
 	w.Limit(meter)
 	defer func() {

@@ -60,8 +60,8 @@ func (k *keeper) findParts() {
 		}
 	}
 	managed := map[*fieldtree.Node]bool{k.parts.scale: true}
-	for _, pair := range k.pairs {
-		for _, p := range k.partsIn(pair.Live) {
+	for _, e := range k.write.LiveEntries {
+		for _, p := range k.partsIn(e) {
 			managed[p.Node] = true
 		}
 	}
@@ -97,7 +97,7 @@ func (k *keeper) changedAtomics() map[*fieldtree.Node]bool {
 // manifest sets, as the last-applied annotation does for client-side apply, so a field that the manifest drops leaves it.
 func (k *keeper) restoreEntries() ([]ownership.Entry, error) {
 	entries := make([]ownership.Entry, 0, len(k.write.IncomingEntries)+1)
-	for _, pair := range k.pairs {
+	for pair := range managedfields.Pairs(k.write.LiveEntries, k.write.IncomingEntries) {
 		e, err := k.restoreEntry(pair)
 		if err == nil && k.parts.unmanaged {
 			e, err = k.restoreOtherNames(pair, e)
@@ -134,13 +134,13 @@ func (k *keeper) restoreEntry(pair managedfields.Pair) (ownership.Entry, error) 
 	if err != nil {
 		return pair.Incoming, err
 	}
-	set := incoming.RecursiveDifference(fieldtree.SetOf(has))
+	set := incoming.RecursiveDifference(k.pathsOf(has, pair.Entry()))
 	if len(had) > 0 || !parents.Empty() { // live's set gives nothing otherwise, and a twentieth of a keep is spent in reading it
 		live, err := pair.Live.Set()
 		if err != nil {
 			return pair.Incoming, err
 		}
-		set = set.Union(live.Difference(live.RecursiveDifference(fieldtree.SetOf(had)))).Union(live.Intersection(parents))
+		set = set.Union(live.Difference(live.RecursiveDifference(k.pathsOf(had, pair.Entry())))).Union(live.Intersection(parents))
 	}
 	if set.Equals(incoming) && pair.InIncoming {
 		return pair.Incoming, nil
@@ -150,11 +150,7 @@ func (k *keeper) restoreEntry(pair managedfields.Pair) (ownership.Entry, error) 
 
 // partsIn returns the parts that an entry's field set contains, in the order of the tree.
 func (k *keeper) partsIn(e ownership.Entry) (found []fieldtree.Part) {
-	var path fieldpath.Path // of the scale field in another version
 	isOther := k.parts.scale != nil && k.write.InOtherVersion(e)
-	if isOther {
-		path = k.write.ScaleIn(e, k.parts.scale.Path())
-	}
 	isSender := k.write.Sender.Entry.Same(e)
 	k.tree.Managed(e.Fields, func(p fieldtree.Part) {
 		isPart := k.parts.kept[p.Node.ID] || k.parts.gone[p.Node.ID]
@@ -162,8 +158,8 @@ func (k *keeper) partsIn(e ownership.Entry) (found []fieldtree.Part) {
 			found = append(found, p)
 		}
 	})
-	if isOther && e.Contains(path) {
-		found = append(found, fieldtree.Part{Node: k.parts.scale, Path: path})
+	if isOther && e.Contains(k.write.ScaleIn(e, k.parts.scale.Path())) {
+		found = append(found, fieldtree.Part{Node: k.parts.scale})
 	}
 	slices.SortFunc(found, fieldtree.Part.Compare)
 	return found
@@ -172,6 +168,19 @@ func (k *keeper) partsIn(e ownership.Entry) (found []fieldtree.Part) {
 // keptIn returns the parts that an entry of live contains and must contain afterwards.
 func (k *keeper) keptIn(e ownership.Entry) []fieldtree.Part {
 	return slices.DeleteFunc(k.partsIn(e), func(p fieldtree.Part) bool { return k.parts.gone[p.Node.ID] })
+}
+
+// pathsOf returns the paths of parts in the API version of an entry. They are sorted: a Set keeps its members sorted, so that filling it in
+// another order takes quadratic time.
+func (k *keeper) pathsOf(parts []fieldtree.Part, e ownership.Entry) *fieldpath.Set {
+	paths := make([]fieldpath.Path, len(parts))
+	for i, p := range parts {
+		if paths[i] = p.Node.Path(); p.Node == k.parts.scale {
+			paths[i] = k.write.ScaleIn(e, paths[i])
+		}
+	}
+	slices.SortFunc(paths, fieldpath.Path.Compare)
+	return fieldpath.NewSet(paths...)
 }
 
 // restoreOtherNames returns an entry with the fields that the live object does not have at their path, because they have another name in

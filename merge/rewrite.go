@@ -64,7 +64,6 @@ type keeper struct {
 	tree           *fieldtree.Tree
 	fields         []*decidedField // in the order of the changes
 	live, incoming fieldtree.Places
-	pairs          []managedfields.Pair // of the entries of both objects
 	pieces         []*piece
 
 	sizes map[*fieldtree.Node]int // of the maps that get keys back
@@ -91,8 +90,7 @@ type piece struct {
 }
 
 func newKeeper(w ownership.Write, changes []*Change) *keeper {
-	pairs := slices.Collect(managedfields.Pairs(w.LiveEntries, w.IncomingEntries))
-	k := &keeper{write: w, tree: &fieldtree.Tree{}, pairs: pairs, sizes: map[*fieldtree.Node]int{}}
+	k := &keeper{write: w, tree: &fieldtree.Tree{}, sizes: map[*fieldtree.Node]int{}}
 	for _, c := range changes {
 		f := &decidedField{change: c}
 		if c.restores() && c.Reason == "" {

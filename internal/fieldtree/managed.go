@@ -3,7 +3,6 @@ package fieldtree
 import (
 	"cmp"
 	"errors"
-	"slices"
 
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
@@ -18,8 +17,6 @@ type Part struct {
 	Node *Node
 	// Subset is what the set contains under the node; nil if that is all of it.
 	Subset *jsontree.Node
-	// Path is the path in the set; nil if it is the node's.
-	Path fieldpath.Path
 }
 
 // Equals reports whether two parts contain the same of a node's path.
@@ -30,19 +27,6 @@ func (p Part) Equals(other Part) bool {
 
 // Compare compares parts by the places of their nodes in the tree.
 func (p Part) Compare(other Part) int { return p.Node.ID - other.Node.ID }
-
-// SetOf returns the paths of parts. They are sorted first: a Set keeps its members sorted, so that filling it in another order takes
-// quadratic time.
-func SetOf(parts []Part) *fieldpath.Set {
-	paths := make([]fieldpath.Path, len(parts))
-	for i, p := range parts {
-		if paths[i] = p.Path; p.Path == nil {
-			paths[i] = p.Node.Path()
-		}
-	}
-	slices.SortFunc(paths, fieldpath.Path.Compare)
-	return fieldpath.NewSet(paths...)
-}
 
 // Managed follows all paths through the field set of a managedFields entry (fieldsV1). It calls visit for each node whose path, or
 // a path nested under it, is in the set.
