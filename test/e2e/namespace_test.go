@@ -93,9 +93,7 @@ func (n *namespace) appliedBy(manager, manifest string) {
 
 func (n *namespace) must(r result) result {
 	n.Helper()
-	if r.Err != nil {
-		n.Fatal(r.Err)
-	}
+	expect.NoError(n, r.Err)
 	return r
 }
 

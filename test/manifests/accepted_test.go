@@ -62,8 +62,6 @@ func helmTest(t *testing.T) objects {
 	t.Helper()
 	r := helm(t, "template", "handoff", cluster.root+"/manifests/chart", "--namespace", system, "--kube-version", kubernetes(),
 		"--show-only", "templates/tests/version.yaml")
-	if r.Err != nil {
-		t.Fatalf("helm template: %v\n%s", r.Err, r.Stderr)
-	}
+	expect.NoError(t, r.Err)
 	return decode(t, r.Stdout)
 }

@@ -44,9 +44,7 @@ func TestTheAPIServerAcceptsTheExamples(t *testing.T) {
 func rendered(t *testing.T, args ...string) objects {
 	t.Helper()
 	r := helm(t, append([]string{"template", "--kube-version", kubernetes(), "--skip-tests"}, args...)...)
-	if r.Err != nil {
-		t.Fatalf("helm template %v: %v\n%s", args, r.Err, r.Stderr)
-	}
+	expect.NoError(t, r.Err)
 	return decode(t, r.Stdout)
 }
 

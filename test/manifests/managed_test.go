@@ -55,13 +55,8 @@ func TestExplicitRulesAreAcceptedWhereWildcardsAreRefused(t *testing.T) {
 		r := create(kustomize(t, "overlays/default"))
 		return r.Err != nil && strings.Contains(r.Stderr, "webhooks must not intercept nodes")
 	})
-	for sentence, all := range map[string]objects{
-		"the component explicit-rules": kustomize(t, "overlays/default", "components/explicit-rules"),
-		"the chart's values":           chart(t, explicitRules),
-	} {
-		if r := create(all); r.Err != nil {
-			t.Errorf("%s: %v\n%s", sentence, r.Err, r.Stderr)
-		}
+	for _, all := range []objects{kustomize(t, "overlays/default", "components/explicit-rules"), chart(t, explicitRules)} {
+		expect.NoError(t, create(all).Err)
 	}
 }
 
@@ -137,18 +132,12 @@ func TestAnEnforcerConflictsWithServerSideApply(t *testing.T) {
 			{"op": "add", "path": "/webhooks/0/namespaceSelector/matchExpressions/-",
 				"value": {"key": "kubernetes.azure.com/managedby", "operator": "NotIn", "values": ["aks"]}}]`)
 	}
-	if r := apply(); r.Err != nil {
-		t.Fatal(r.Stderr)
-	}
-	if r := apply(); r.Err != nil {
-		t.Errorf("again: %s", r.Stderr)
-	}
+	expect.NoError(t, apply().Err)
+	expect.NoError(t, apply().Err) // again
 	enforce()
 	if r := apply(); r.Err == nil || !strings.Contains(r.Stderr, `conflict with "admissionsenforcer"`) ||
 		!strings.Contains(r.Stderr, "namespaceSelector") {
 		t.Errorf("want a conflict, got %v: %s", r.Err, r.Stderr)
 	}
-	if r := apply("--force-conflicts"); r.Err != nil {
-		t.Errorf("with force: %s", r.Stderr)
-	}
+	expect.NoError(t, apply("--force-conflicts").Err)
 }

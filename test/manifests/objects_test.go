@@ -118,9 +118,7 @@ func template(t *testing.T, values ...string) result {
 func chart(t *testing.T, values ...string) objects {
 	t.Helper()
 	r := template(t, values...)
-	if r.Err != nil {
-		t.Fatalf("helm template with %v: %v\n%s", values, r.Err, r.Stderr)
-	}
+	expect.NoError(t, r.Err)
 	return decode(t, r.Stdout)
 }
 

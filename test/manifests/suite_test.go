@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	"github.com/ownership-handoff/handoff/test/controlplane"
 	"github.com/ownership-handoff/handoff/test/controlplane/process"
 )
@@ -63,9 +64,7 @@ func run(t *testing.T, stdin string, args ...string) result {
 func kubectl(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
 	r := run(t, stdin, args...)
-	if r.Err != nil {
-		t.Fatal(r.Err)
-	}
+	expect.NoError(t, r.Err)
 	return r
 }
 

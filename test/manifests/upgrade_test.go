@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // TestInstallingAgainKeepsTheCABundle verifies that an upgrade does not remove the CA bundle that handoff or cert-manager wrote.
@@ -15,9 +17,7 @@ func TestInstallingAgainKeepsTheCABundle(t *testing.T) {
 	throughHelm := func(t *testing.T, verb string, args ...string) {
 		t.Helper()
 		args = append([]string{verb, "handoff", "--namespace", system, "--kubeconfig", cluster.controlPlane.Kubeconfig}, args...)
-		if r := helm(t, args...); r.Err != nil {
-			t.Fatalf("helm %v: %v\n%s", args, r.Err, r.Stderr)
-		}
+		expect.NoError(t, helm(t, args...).Err)
 	}
 	for sentence, c := range map[string]struct{ install, again, remove func(*testing.T) }{
 		"by kubectl": {
