@@ -19,8 +19,6 @@ import (
 )
 
 var (
-	// ErrNotAnInteger is returned if a value of the scale field is not an integer from 0 to the maximum of int32.
-	ErrNotAnInteger = errors.New("the scale field is not an integer")
 	// ErrBudget is returned if a write needs more work than its Meter allows.
 	ErrBudget = errors.New("the work budget is exhausted")
 	// ErrPanic is returned if the decisions on fields other than the scale field have panicked.
@@ -48,7 +46,7 @@ type Decider struct {
 // run. The Meter limits the work on fields other than the scale field. Once it has ended the work, it must stay so.
 //
 // The scale field is decided first, and whatever prevents the decisions on other fields does not prevent it: Outcome.Skipped. The error is
-// ErrNotAnInteger, ErrNotRestored or ownership.ErrManagedFields.
+// ownership.ErrNotAnInteger, ErrNotRestored or ownership.ErrManagedFields.
 func (d Decider) Decide(w ownership.Write) (Outcome, error) {
 	meter := w.Meter
 	w.Meter = nil
@@ -105,8 +103,8 @@ func (d Decider) scalePathsOf(kind string) ownership.ScalePaths {
 	}
 }
 
-// decideScale decides on the scale field. It returns at most one change, and ErrNotAnInteger unless the values are valid replicas, so that
-// warnings and Events quote nothing but numbers.
+// decideScale decides on the scale field. It returns at most one change, and ownership.ErrNotAnInteger unless the values are valid replicas,
+// so that warnings and Events quote nothing but numbers.
 func decideScale(w ownership.Write) ([]*Change, error) {
 	change, ok := scaleChange(w)
 	if !ok {
@@ -116,10 +114,10 @@ func decideScale(w ownership.Write) ([]*Change, error) {
 	if !c.restores() && (c.Decision.Verdict != Warn || !c.Field.Changed()) {
 		return nil, nil
 	}
-	if _, err := Replicas(c.Field.Live); err != nil {
+	if _, err := ownership.Replicas(c.Field.Live); err != nil {
 		return nil, err
 	}
-	if _, err := Replicas(c.Field.Incoming); err != nil && !ownership.IsUnset(c.Field.Incoming) {
+	if _, err := ownership.Replicas(c.Field.Incoming); err != nil && !ownership.IsUnset(c.Field.Incoming) {
 		return nil, err
 	}
 	return []*Change{c}, nil
@@ -131,7 +129,7 @@ func scaleChange(w ownership.Write) (c Change, ok bool) {
 		return startOf(w)
 	}
 	field, ok := w.ScaleField()
-	before, _ := Replicas(field.Live)
+	before, _ := ownership.Replicas(field.Live)
 	isOne, wasMore := string(field.Incoming) == "1", before > 1
 	unsent, unrecorded := w.Unsent(), w.Sender.Writer == ownership.Applier && !w.Manifests.Recorded
 	return Change{
@@ -146,22 +144,13 @@ func scaleChange(w ownership.Write) (c Change, ok bool) {
 // the autoscaler's desired replicas instead of the manifest's. A manifest that sets 0 replicas, or not what contains them, is left alone.
 func startOf(w ownership.Write) (c Change, ok bool) {
 	incoming := w.Incoming.Value(w.Scale)
-	now, _ := Replicas(incoming)
+	now, _ := ownership.Replicas(incoming)
 	isUnrecorded := now == 1 && !w.Manifests.Recorded && !w.Sender.ServerSide()
 	return Change{Starts: true, Unrecorded: isUnrecorded, Writer: w.Sender.Writer, Field: ownership.ContestedField{
 		Path: w.Scale, Scale: true, Live: strconv.AppendInt(nil, w.Scaler.Desired, 10), Incoming: incoming,
 		Owner:    ownership.FieldOwner{Kind: ownership.Autoscaler, By: w.Scaler.Name},
 		Declared: ownership.Declared{Manifest: w.Declared(w.Scale).Manifest},
 	}}, w.Scaler.Desired > now && string(incoming) != "0" && w.Incoming.At().Find(w.Scale[:max(0, len(w.Scale)-1)]).IsObject()
-}
-
-// Replicas parses a number of replicas, a nonnegative int32 (k8s.io/api/autoscaling/v1, ScaleSpec). The error is ErrNotAnInteger.
-func Replicas(text []byte) (int64, error) {
-	n, err := strconv.ParseUint(string(text), 10, 31)
-	if err != nil {
-		return 0, ErrNotAnInteger
-	}
-	return int64(n), nil
 }
 
 // decideFields decides on the other fields, and carries out all decisions. scaled is the decision on the scale field.
@@ -244,10 +233,13 @@ func carryOut(w ownership.Write, changes []*Change) (Outcome, error) {
 // from an entry of another manager. That is how kubectl migrates an object from client-side to server-side apply, and how Flux takes over
 // the fields that kubectl wrote (fluxcd/pkg/ssa, PatchReplaceFieldsManagers). No client does that to entries of subresources.
 func takesOver(w ownership.Write) bool {
+	if !w.Sender.ServerSide() {
+		return false
+	}
+	recorded := records(w)
 	for pair := range managedfields.Pairs(w.LiveEntries, w.IncomingEntries) {
-		isOthers := pair.InLive && pair.Live.Subresource == "" && !pair.Live.Same(w.Sender.Entry)
-		if isOthers && pair.Changed() && w.Sender.ServerSide() {
-			return jsontree.EqualBut(w.Live.At(), w.Incoming.At(), records(w)...)
+		if pair.InLive && pair.Live.Subresource == "" && !pair.Live.Same(w.Sender.Entry) && pair.Changed() {
+			return jsontree.EqualBut(w.Live.At(), w.Incoming.At(), recorded...)
 		}
 	}
 	return false

@@ -24,8 +24,6 @@ type parts struct {
 	shared map[*fieldtree.Node]bool
 	// parents are the missing parents that come back with nothing but kept fields. Each entry contains them as in live.
 	parents *fieldpath.Set
-	// unmanaged reports whether a kept field is in no entry of live: it was written through another API version.
-	unmanaged bool
 }
 
 // findParts determines the parts. An object that the write creates has none: its creator manages the scale field until the autoscaler
@@ -59,13 +57,6 @@ func (k *keeper) findParts() {
 			}
 		}
 	}
-	managed := map[*fieldtree.Node]bool{k.parts.scale: true}
-	for _, e := range k.write.LiveEntries {
-		for _, p := range k.partsIn(e) {
-			managed[p.Node] = true
-		}
-	}
-	k.parts.unmanaged = slices.ContainsFunc(k.tree.Nodes(), func(n *fieldtree.Node) bool { return k.parts.kept[n.ID] && !managed[n] })
 }
 
 // inside returns the atomic field that contains the piece, nil if there is none.
@@ -96,12 +87,9 @@ func (k *keeper) changedAtomics() map[*fieldtree.Node]bool {
 // that it has in live. The exception is the Apply entry of the server-side applier that sends the write. It records what the
 // manifest sets, as the last-applied annotation does for client-side apply, so a field that the manifest drops leaves it.
 func (k *keeper) restoreEntries() ([]ownership.Entry, error) {
-	entries := make([]ownership.Entry, 0, len(k.write.IncomingEntries)+1)
+	entries, unmanaged := make([]ownership.Entry, 0, len(k.write.IncomingEntries)+1), k.hasUnmanaged()
 	for pair := range managedfields.Pairs(k.write.LiveEntries, k.write.IncomingEntries) {
-		e, err := k.restoreEntry(pair)
-		if err == nil && k.parts.unmanaged {
-			e, err = k.restoreOtherNames(pair, e)
-		}
+		e, err := k.restoreEntry(pair, unmanaged)
 		if err != nil {
 			return nil, err
 		}
@@ -112,13 +100,25 @@ func (k *keeper) restoreEntries() ([]ownership.Entry, error) {
 	return managedfields.InOrder(entries), nil
 }
 
+// hasUnmanaged reports whether a kept field is in no entry of live: it was written through another API version.
+func (k *keeper) hasUnmanaged() bool {
+	managed := map[*fieldtree.Node]bool{k.parts.scale: true}
+	for _, e := range k.write.LiveEntries {
+		for _, p := range k.partsIn(e) {
+			managed[p.Node] = true
+		}
+	}
+	return slices.ContainsFunc(k.tree.Nodes(), func(n *fieldtree.Node) bool { return k.parts.kept[n.ID] && !managed[n] })
+}
+
 // isSendersApply reports whether an entry is the Apply entry of the server-side applier that sends the write.
 func (k *keeper) isSendersApply(e ownership.Entry) bool {
 	return k.write.Sender.ServerSide() && k.write.Sender.Entry.Same(e)
 }
 
-// restoreEntry returns an entry that manages the same of the parts as in live.
-func (k *keeper) restoreEntry(pair managedfields.Pair) (ownership.Entry, error) {
+// restoreEntry returns an entry that manages the same of the parts as in live. If a part is in none of the entries of live, an entry in
+// another version keeps the fields that live does not have at their path, as they have another name in the write's version.
+func (k *keeper) restoreEntry(pair managedfields.Pair, unmanaged bool) (ownership.Entry, error) {
 	had, has, parents := k.keptIn(pair.Live), k.partsIn(pair.Incoming), k.parts.parents
 	if k.isSendersApply(pair.Entry()) {
 		has = slices.DeleteFunc(has, func(p fieldtree.Part) bool {
@@ -127,20 +127,29 @@ func (k *keeper) restoreEntry(pair managedfields.Pair) (ownership.Entry, error) 
 		})
 		had, parents = nil, &fieldpath.Set{}
 	}
-	if slices.EqualFunc(had, has, fieldtree.Part.Equals) && (parents.Empty() || !pair.Changed()) {
+	scale := k.scaleIn(pair.Entry())
+	restored, replaced := k.pathsOf(had, scale), k.pathsOf(has, scale)
+	others := unmanaged && pair.Changed() && k.write.InOtherVersion(pair.Live) && !k.write.Managers.IsApplier(pair.Live)
+	if slices.EqualFunc(had, has, fieldtree.Part.Equals) && (parents.Empty() && !others || !pair.Changed()) {
 		return pair.Incoming, nil // whatever else its set contains is not read
 	}
 	incoming, err := pair.Incoming.Set()
 	if err != nil {
 		return pair.Incoming, err
 	}
-	set := incoming.RecursiveDifference(k.pathsOf(has, pair.Entry()))
-	if len(had) > 0 || !parents.Empty() { // live's set gives nothing otherwise, and a twentieth of a keep is spent in reading it
+	set := incoming.RecursiveDifference(replaced)
+	if len(had) > 0 || !parents.Empty() || others { // live's set gives nothing otherwise, and a twentieth of a keep is spent in reading it
 		live, err := pair.Live.Set()
 		if err != nil {
 			return pair.Incoming, err
 		}
-		set = set.Union(live.Difference(live.RecursiveDifference(k.pathsOf(had, pair.Entry())))).Union(live.Intersection(parents))
+		set = set.Union(live.Difference(live.RecursiveDifference(restored))).Union(live.Intersection(parents))
+		if others {
+			set = set.Union(k.write.Live.At().Lacks(live.Difference(set)))
+		}
+		if set.Equals(live) && !pair.InIncoming {
+			return pair.Live, nil
+		}
 	}
 	if set.Equals(incoming) && pair.InIncoming {
 		return pair.Incoming, nil
@@ -150,6 +159,7 @@ func (k *keeper) restoreEntry(pair managedfields.Pair) (ownership.Entry, error) 
 
 // partsIn returns the parts that an entry's field set contains, in the order of the tree.
 func (k *keeper) partsIn(e ownership.Entry) (found []fieldtree.Part) {
+	scale := k.scaleIn(e)
 	isOther := k.parts.scale != nil && k.write.InOtherVersion(e)
 	isSender := k.write.Sender.Entry.Same(e)
 	k.tree.Managed(e.Fields, func(p fieldtree.Part) {
@@ -158,7 +168,7 @@ func (k *keeper) partsIn(e ownership.Entry) (found []fieldtree.Part) {
 			found = append(found, p)
 		}
 	})
-	if isOther && e.Contains(k.write.ScaleIn(e, k.parts.scale.Path())) {
+	if isOther && e.Contains(scale) {
 		found = append(found, fieldtree.Part{Node: k.parts.scale})
 	}
 	slices.SortFunc(found, fieldtree.Part.Compare)
@@ -170,38 +180,25 @@ func (k *keeper) keptIn(e ownership.Entry) []fieldtree.Part {
 	return slices.DeleteFunc(k.partsIn(e), func(p fieldtree.Part) bool { return k.parts.gone[p.Node.ID] })
 }
 
-// pathsOf returns the paths of parts in the API version of an entry. They are sorted: a Set keeps its members sorted, so that filling it in
+// scaleIn returns the path of parts.scale in the API version of an entry, nil if there is none.
+func (k *keeper) scaleIn(e ownership.Entry) fieldpath.Path {
+	if k.parts.scale == nil {
+		return nil
+	}
+	return k.write.ScaleIn(e, k.parts.scale.Path())
+}
+
+// pathsOf returns the paths of parts, given that of parts.scale. They are sorted: a Set keeps its members sorted, so that filling it in
 // another order takes quadratic time.
-func (k *keeper) pathsOf(parts []fieldtree.Part, e ownership.Entry) *fieldpath.Set {
+func (k *keeper) pathsOf(parts []fieldtree.Part, scale fieldpath.Path) *fieldpath.Set {
 	paths := make([]fieldpath.Path, len(parts))
 	for i, p := range parts {
 		if paths[i] = p.Node.Path(); p.Node == k.parts.scale {
-			paths[i] = k.write.ScaleIn(e, paths[i])
+			paths[i] = scale
 		}
 	}
 	slices.SortFunc(paths, fieldpath.Path.Compare)
 	return fieldpath.NewSet(paths...)
-}
-
-// restoreOtherNames returns an entry with the fields that the live object does not have at their path, because they have another name in
-// the write's version, if it was recorded in another one. It is called if a kept field has no manager in this version.
-func (k *keeper) restoreOtherNames(pair managedfields.Pair, restored ownership.Entry) (ownership.Entry, error) {
-	if !pair.Changed() || !k.write.InOtherVersion(pair.Live) || k.write.Managers.IsApplier(pair.Live) {
-		return restored, nil
-	}
-	set, err := restored.Set()
-	if err != nil {
-		return restored, err
-	}
-	live, err := pair.Live.Set()
-	if err != nil {
-		return restored, err
-	}
-	set = set.Union(k.write.Live.At().Lacks(live.Difference(set)))
-	if !pair.InIncoming && set.Equals(live) {
-		return pair.Live, nil
-	}
-	return pair.Entry().WithSet(set)
 }
 
 // verifyEntries checks that each finished entry contains the same parts as in live.

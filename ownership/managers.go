@@ -75,14 +75,10 @@ func (m Managers) IsImperative(e Entry) bool {
 
 // writes reports whether a manager's entry is that of a writer of a rule.
 func (m Managers) writes(r *Rule, e Entry) bool {
-	switch {
-	case r.AnyWriter():
-		return !m.IsApplier(e)
-	case len(r.Writers) > 0:
+	if !r.isOpen() {
 		return matches(r.Writers, e.Manager)
-	default:
-		return !m.IsApplier(e) && !m.IsImperative(e)
 	}
+	return !m.IsApplier(e) && (r.AnyWriter() || !m.IsImperative(e))
 }
 
 // IsEditable reports whether the rule by which a controller owns a field lets a new value in the manifest win (EditApply).

@@ -1,7 +1,9 @@
 package ownership
 
 import (
+	"errors"
 	"slices"
+	"strconv"
 
 	"github.com/ownership-handoff/handoff/internal/apitypes"
 	"github.com/ownership-handoff/handoff/internal/scale"
@@ -36,6 +38,18 @@ const defaultReplicas = "1"
 type scaleField struct {
 	write Write
 	field *ContestedField
+}
+
+// ErrNotAnInteger is returned if a value of the scale field is not an integer from 0 to the maximum of int32.
+var ErrNotAnInteger = errors.New("the scale field is not an integer")
+
+// Replicas parses a number of replicas, a nonnegative int32 (k8s.io/api/autoscaling/v1, ScaleSpec). The error is ErrNotAnInteger.
+func Replicas(text []byte) (int64, error) {
+	n, err := strconv.ParseUint(string(text), 10, 31)
+	if err != nil {
+		return 0, ErrNotAnInteger
+	}
+	return int64(n), nil
 }
 
 // mayBeUnset reports whether the incoming object has no value of the field, or the default for it.

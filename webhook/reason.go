@@ -37,7 +37,7 @@ var reasons = []struct {
 	{errNotReady, reason{"not_ready", "still starting"}},
 	{errNoReview, reason{"bad_review", "the body is not an AdmissionReview"}},
 	{errNoRequest, reason{"bad_review", "the review has no request"}},
-	{merge.ErrNotAnInteger, reason{"not_an_integer", "replicas is not an integer"}},
+	{ownership.ErrNotAnInteger, reason{"not_an_integer", "replicas is not an integer"}},
 	{merge.ErrBudget, reason{"over_budget", "review too complex"}},
 	{merge.ErrNotRestored, reason{"not_restored", "internal error"}},
 	{ownership.ErrLastApplied, reason{"last_applied", "annotation last-applied-configuration is not valid"}},

@@ -67,7 +67,7 @@ func (r *review) guarded() (condition int, replicas string, ok bool) {
 		return 0, "", false
 	}
 	replicas, ok = strings.CutPrefix(message, guardMessage)
-	number, err := merge.Replicas([]byte(replicas))
+	number, err := ownership.Replicas([]byte(replicas))
 	isCanonical := err == nil && strconv.FormatInt(number, 10) == replicas
 	// Replacing a missing field would make the patch fail.
 	return condition, replicas, ok && isCanonical && len(r.write.Incoming.Value(replicasPath)) > 0

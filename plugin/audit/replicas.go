@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ownership-handoff/handoff/internal/optin"
-	"github.com/ownership-handoff/handoff/merge"
 	"github.com/ownership-handoff/handoff/ownership"
 	"github.com/ownership-handoff/handoff/plugin/explain"
 	"github.com/ownership-handoff/handoff/plugin/installation"
@@ -25,7 +24,7 @@ func (a *auditor) replicas(e explain.Explanation) {
 	f := &e.Fields[at]
 	applier, recorded := e.Declarer(f)
 	if f.Owner.Kind != ownership.Autoscaler {
-		replicas, err := merge.Replicas(f.Value)
+		replicas, err := ownership.Replicas(f.Value)
 		if err == nil && replicas > 1 && f.Declared == ownership.Lacks && applier != "" {
 			a.report.Notes = append(a.report.Notes, noteOf(ScalesToOne, s))
 		}
