@@ -116,8 +116,8 @@ func (k *keeper) isSendersApply(e ownership.Entry) bool {
 	return k.write.Sender.ServerSide() && k.write.Sender.Entry.Same(e)
 }
 
-// restoreEntry returns an entry that manages the same of the parts as in live. If a part is in none of the entries of live, an entry in
-// another version keeps the fields that live does not have at their path, as they have another name in the write's version.
+// restoreEntry returns an entry that manages the same of the parts as in live. If a part is unmanaged in live, an entry that the write
+// changes, of another version and no applier's, keeps the fields that live lacks at their path: they have another name in this version.
 func (k *keeper) restoreEntry(pair managedfields.Pair, unmanaged bool) (ownership.Entry, error) {
 	had, has, parents := k.keptIn(pair.Live), k.partsIn(pair.Incoming), k.parts.parents
 	if k.isSendersApply(pair.Entry()) {
@@ -127,32 +127,38 @@ func (k *keeper) restoreEntry(pair managedfields.Pair, unmanaged bool) (ownershi
 		})
 		had, parents = nil, &fieldpath.Set{}
 	}
+	isSame := slices.EqualFunc(had, has, fieldtree.Part.Equals)
+	if isSame && !pair.Changed() {
+		return pair.Incoming, nil
+	}
 	scale := k.scaleIn(pair.Entry())
 	restored, replaced := k.pathsOf(had, scale), k.pathsOf(has, scale)
 	others := unmanaged && pair.Changed() && k.write.InOtherVersion(pair.Live) && !k.write.Managers.IsApplier(pair.Live)
-	if slices.EqualFunc(had, has, fieldtree.Part.Equals) && (parents.Empty() && !others || !pair.Changed()) {
+	isSame = isSame && parents.Empty()
+	if isSame && !others {
 		return pair.Incoming, nil // whatever else its set contains is not read
 	}
 	incoming, err := pair.Incoming.Set()
 	if err != nil {
 		return pair.Incoming, err
 	}
-	set := incoming.RecursiveDifference(replaced)
+	set, live := incoming, &fieldpath.Set{}
 	if len(had) > 0 || !parents.Empty() || others { // live's set gives nothing otherwise, and a twentieth of a keep is spent in reading it
-		live, err := pair.Live.Set()
-		if err != nil {
+		if live, err = pair.Live.Set(); err != nil {
 			return pair.Incoming, err
 		}
-		set = set.Union(live.Difference(live.RecursiveDifference(restored))).Union(live.Intersection(parents))
-		if others {
-			set = set.Union(k.write.Live.At().Lacks(live.Difference(set)))
-		}
-		if set.Equals(live) && !pair.InIncoming {
-			return pair.Live, nil
-		}
 	}
-	if set.Equals(incoming) && pair.InIncoming {
+	if !isSame {
+		set = incoming.RecursiveDifference(replaced).Union(live.Difference(live.RecursiveDifference(restored))).Union(live.Intersection(parents))
+	}
+	if others {
+		set = set.Union(k.write.Live.At().Lacks(live.Difference(set)))
+	}
+	switch {
+	case pair.InIncoming && set.Equals(incoming):
 		return pair.Incoming, nil
+	case !pair.InIncoming && set.Equals(live):
+		return pair.Live, nil
 	}
 	return pair.Entry().WithSet(set)
 }

@@ -85,22 +85,22 @@ func writeOf(t *testing.T, fieldManager string, live, incoming stored) ownership
 	return w
 }
 
-// rewriteKeeping rewrites a write so that one field is kept.
-func rewriteKeeping(w ownership.Write, path fieldpath.Path) (merge.Outcome, error) {
-	field := ownership.ContestedField{Path: path, Live: w.Live.Value(path), Incoming: w.Incoming.Value(path), Scale: w.IsScale(path)}
-	return merge.Rewrite(w, []*merge.Change{{Field: field, Decision: merge.Decision{Verdict: merge.Keep}}})
+// rewriteKeeping rewrites a write so that fields are kept.
+func rewriteKeeping(w ownership.Write, paths ...fieldpath.Path) (merge.Outcome, error) {
+	var changes []*merge.Change
+	for _, path := range paths {
+		field := ownership.ContestedField{Path: path, Live: w.Live.Value(path), Incoming: w.Incoming.Value(path), Scale: w.IsScale(path)}
+		changes = append(changes, &merge.Change{Field: field, Decision: merge.Decision{Verdict: merge.Keep}})
+	}
+	return merge.Rewrite(w, changes)
 }
 
 func parsed(t *testing.T, text string) (ownership.Object, []ownership.Entry) {
 	t.Helper()
 	o, err := ownership.ParseObject([]byte(text))
-	if err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
+	expect.NoError(t, err)
 	entries, err := o.Entries()
-	if err != nil {
-		t.Fatalf("%v: %s", err, text)
-	}
+	expect.NoError(t, err)
 	return o, entries
 }
 
@@ -129,8 +129,6 @@ func patched(t *testing.T, text string, operations []string) string {
 	patch, err := jsonpatchv4.DecodePatch([]byte(list(operations...)))
 	expect.NoError(t, err)
 	got, err := patch.Apply([]byte(text))
-	if err != nil {
-		t.Fatalf("the patch does not apply: %v", err)
-	}
+	expect.NoError(t, err)
 	return string(got)
 }

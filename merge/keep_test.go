@@ -127,17 +127,22 @@ func TestEntriesInAnotherVersion(t *testing.T) {
 	older := func(fields ...string) string {
 		return strings.Replace(entry("operator", "Update", early, fields...), "apps/v1", "apps/v1beta1", 1)
 	}
+	scale, other := []fieldpath.Path{replicas}, []fieldpath.Path{fieldpath.MakePathOrDie("spec", "image")}
 	for sentence, c := range map[string]struct {
-		kept                 fieldpath.Path
+		kept                 []fieldpath.Path
 		live, incoming, want string // the operator's entry
 	}{
-		"the scale field": {replicas, older("spec.size", "spec.x"), older("spec.x"), older("spec.size", "spec.x")},
-		"the scale field, beside a field that the write has replaced":       {replicas, older("spec.size", "spec.y"), older(), older("spec.size")},
-		"the scale field, beside one of its name in the write's version":    {replicas, older("spec.size", count), older(count), older("spec.size", count)},
-		"the scale field, which the entry does not have":                    {replicas, older("spec.x", count), older("spec.x"), older("spec.x")},
-		"another field, by the name that live does not have":                {fieldpath.MakePathOrDie("spec", "image"), older("spec.picture", "spec.x"), older("spec.x"), older("spec.picture", "spec.x")},
-		"another field, but no field of live's that the write has replaced": {fieldpath.MakePathOrDie("spec", "image"), older("spec.picture", "spec.y"), older(), older("spec.picture")},
-		"an entry that is gone": {fieldpath.MakePathOrDie("spec", "image"), older("spec.picture"), "", older("spec.picture")},
+		"the scale field": {scale, older("spec.size", "spec.x"), older("spec.x"), older("spec.size", "spec.x")},
+		"the scale field, beside a field that the write has replaced":       {scale, older("spec.size", "spec.y"), older(), older("spec.size")},
+		"the scale field, beside one of its name in the write's version":    {scale, older("spec.size", count), older(count), older("spec.size", count)},
+		"the scale field, which the entry does not have":                    {scale, older("spec.x", count), older("spec.x"), older("spec.x")},
+		"another field, by the name that live does not have":                {other, older("spec.picture", "spec.x"), older("spec.x"), older("spec.picture", "spec.x")},
+		"another field, but no field of live's that the write has replaced": {other, older("spec.picture", "spec.y"), older(), older("spec.picture")},
+		"an entry that is gone": {other, older("spec.picture"), "", older("spec.picture")},
+		"an entry whose version the write changes": {
+			append(other, replicas), strings.Replace(older("spec.picture", "spec.size"), "Update", "Apply", 1), entry("operator", "Apply", late, count),
+			older("spec.picture", "spec.size", count),
+		},
 	} {
 		t.Run(sentence, func(t *testing.T) {
 			incoming := []string{csaEntry(late, image, count)}
@@ -147,13 +152,14 @@ func TestEntriesInAnotherVersion(t *testing.T) {
 			w := writeOf(t, csa, stored{spec: `{"image":"b","replicas":7,"x":1,"y":1}`, entries: []string{c.live, csaEntry(early)}},
 				stored{spec: `{"image":"a","replicas":3,"x":1,"y":2}`, entries: incoming})
 			w.Kind, w.Scale = appsv1.SchemeGroupVersion.WithKind("Deployment"), replicas
+			w.Managers.Autoscalers = []string{"operator"}
 			w.Managers.Scale = func(apiVersion string) fieldpath.Path {
 				if apiVersion == "apps/v1" {
 					return replicas
 				}
 				return fieldpath.MakePathOrDie("spec", "size")
 			}
-			rewritten, err := rewriteKeeping(w, c.kept)
+			rewritten, err := rewriteKeeping(w, c.kept...)
 			expect.NoError(t, err)
 			_, entries := parsed(t, patched(t, stored{spec: `{"image":"a","replicas":3}`, entries: incoming}.text(), operationsOf(t, rewritten.Operations)))
 			i := slices.IndexFunc(entries, func(e ownership.Entry) bool { return e.Manager == "operator" })

@@ -58,7 +58,7 @@ func TestRelease(t *testing.T) {
 // API server has allocated, for which it would refuse to create another object before it looks at anything else.
 func TestReleaseChecksTheManifestOfAServerSideApplier(t *testing.T) {
 	inYard(t)
-	text := "{apiVersion: v1, kind: Service, metadata: {name: gate}, spec: {type: LoadBalancer, ports: [{port: 80}], externalTrafficPolicy: Local}}"
+	text := "kind: Service\napiVersion: v1\nmetadata: {name: gate}\nspec: {type: LoadBalancer, ports: [{port: 80}], externalTrafficPolicy: Local}\n"
 	play(t, "apply -n yard --server-side -f "+objects.Write(t, text, t.TempDir(), "gate.yaml"))
 	if port := must(t, "get", "service", "gate", "-n", "yard", "-o", "jsonpath={.spec.healthCheckNodePort}"); port == "" {
 		t.Fatal("the API server has not set healthCheckNodePort, which requires externalTrafficPolicy")
