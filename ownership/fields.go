@@ -307,8 +307,8 @@ func (w *fieldWalk) owner(f OwnedField) (owned FieldOwner, by Entry) {
 	if of.rules = w.Managers.RulesFor(f.Path); w.isOff(f.Path, f.Value) {
 		of.rules = nil
 	}
-	if w.IsScale(f.Path) && isUnrecorded(f.Entries, f.Value, isBase) && len(of.rules) > 0 {
-		return FieldOwner{Kind: Controller, Rule: of.rules[0].Name}, by
+	if rule := ruleUnrecorded(of.rules, f.Entries, f.Value, isBase); rule != nil && w.IsScale(f.Path) {
+		return FieldOwner{Kind: Controller, Rule: rule.Name}, by
 	}
 	if rule := w.ruleElsewhere(f.Path, of.rules); rule != nil && len(f.Entries) == 0 && !isBase {
 		return FieldOwner{Kind: Controller, By: w.elsewhere[rule].Manager, Rule: rule.Name}, w.elsewhere[rule]

@@ -104,8 +104,8 @@ func (s scaleField) owner(applied appliedValues, base []byte) FieldOwner {
 	}
 	managers := slices.DeleteFunc(slices.Clone(w.LiveEntries), func(e Entry) bool { return !w.ManagesScale(e) })
 	isBase := apitypes.SameValue(base, f.Live)
-	if isUnrecorded(managers, f.Live, isBase) && len(rules) > 0 {
-		return FieldOwner{Kind: Controller, Rule: rules[0].Name}
+	if rule := ruleUnrecorded(rules, managers, f.Live, isBase); rule != nil {
+		return FieldOwner{Kind: Controller, Rule: rule.Name}
 	}
 	isApplied, isUnapplied := applied.status(f.Path, f.Live, isBase)
 	owner, _ := w.ownerOf(managedField{
@@ -114,10 +114,15 @@ func (s scaleField) owner(applied appliedValues, base []byte) FieldOwner {
 	return owner
 }
 
-// isUnrecorded reports whether the writer of a scale field is in none of its entries: a write of 0 through /scale leaves none, and
-// neither do later ones.
-func isUnrecorded(entries []Entry, live []byte, isBase bool) bool {
-	return len(entries) == 0 && !isBase && string(live) != defaultReplicas
+// ruleUnrecorded returns the rule whose controller owns a scale field that no entry contains, nil if none does: a write of 0 through /scale
+// leaves no entry, and neither do later ones. If the rule names its writers and lets an edit win, they own only what an entry says is theirs:
+// a person or a scaler that is deleted can have set the rest.
+func ruleUnrecorded(rules []*Rule, entries []Entry, live []byte, isBase bool) *Rule {
+	i := slices.IndexFunc(rules, func(r *Rule) bool { return r.isOpen() || r.Edit != EditApply })
+	if i < 0 || len(entries) > 0 || isBase || string(live) == defaultReplicas {
+		return nil
+	}
+	return rules[i]
 }
 
 // ScalerThatOwns returns the name of the scaler that owns the scale field of live, "" if none does. base is the field's value in the base

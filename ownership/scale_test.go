@@ -31,7 +31,8 @@ func TestScaleField(t *testing.T) {
 	}
 	for sentence, c := range map[string]struct {
 		ruled          bool
-		by             string // the name of the owner
+		writers        []string // of a rule under which an edit wins
+		by             string   // the name of the owner
 		autoscaler     string
 		entry          string // of live, which contains the field
 		base, manifest string // last-applied of live and incoming
@@ -50,6 +51,9 @@ func TestScaleField(t *testing.T) {
 		},
 		"a rule, and no entry: a write of 0 through /scale left none": {
 			ruled: true, base: sets3, manifest: sets3, incoming: "3", want: facts{ownership.Controller, ownership.Sets, ownership.Sets, false},
+		},
+		"a rule that keeps what its writers are known to have written, and no entry: anybody can have scaled to 0": {
+			writers: []string{"my-sleeper"}, base: sets3, manifest: sets3, incoming: "3", want: facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
 		},
 		"removed, although the annotation sets it: another write's manifest": {
 			base: sets7, manifest: sets7, want: facts{ownership.Manifest, ownership.Lacks, ownership.Sets, false},
@@ -185,6 +189,9 @@ func TestScaleField(t *testing.T) {
 			}
 			if c.ruled {
 				m = ruled(m, ownership.Rule{Fields: fieldpattern.MustParse(".spec.replicas")})
+			}
+			if c.writers != nil {
+				m = ruled(m, ownership.Rule{Fields: fieldpattern.MustParse(".spec.replicas"), Writers: c.writers, Edit: ownership.EditApply})
 			}
 			w := ownership.Write{
 				Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, DryRun: c.dryRun, FieldManager: sender,

@@ -21,9 +21,7 @@ func TestStopLeavesNothingBehind(t *testing.T) {
 	expect.Equal(t, "number of processes", 3, len(mentioning(t, controlPlane.Dir)))
 	expect.Equal(t, "lines of progress, one for each of two components", 2, strings.Count(progress.String(), "\n"))
 	t.Log(progress.String())
-	if err := controlPlane.Stop(); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, controlPlane.Stop())
 	wantNothingLeft(t, filepath.Base(controlPlane.Dir), controlPlane.Dir, 0)
 	if err := controlPlane.Stop(); err != nil {
 		t.Errorf("stopping again: %v", err)

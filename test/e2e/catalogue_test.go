@@ -122,9 +122,8 @@ func (n *namespace) outcomes(s syncer, all []*packs.Entry, mode string) []outcom
 	manifests, edited := make([]*unstructured.Unstructured, len(all)), make([]*unstructured.Unstructured, len(all))
 	for i, p := range all {
 		var err error
-		if manifests[i], edited[i], err = p.In(cluster.client, n.name, mode); err != nil {
-			n.Fatal(err)
-		}
+		manifests[i], edited[i], err = p.In(cluster.client, n.name, mode)
+		expect.NoError(n, err)
 	}
 	for i, err := range s.sync(n, s.manager, nil, manifests) {
 		for _, w := range all[i].Writes {

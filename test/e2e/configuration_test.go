@@ -21,9 +21,7 @@ func (n *namespace) configured(configuration string) (file string, webhook *hand
 	expect.NoError(n, err)
 	n.Cleanup(func() {
 		n.run("", "delete", "mutatingwebhookconfiguration", n.name)
-		if err := webhook.Stop(); err != nil {
-			n.Error(err)
-		}
+		expect.NoError(n, webhook.Stop())
 	})
 	n.registered(testdata("hook-of-namespace"), n.name, webhook)
 	return file, webhook

@@ -188,6 +188,9 @@ func TestEditApplyUnderSeveralConditions(t *testing.T) {
 	ci := append(serverSide(), "--field-manager=ci")
 	second := func(amount, want string) step { return applies(requesting(amount), ci...).value(cpu, want).twice() }
 	play(t, map[string]scenario{
+		"a person's 0, which no manager has, under a rule that names others": {ruled: true, steps: []step{
+			applies(deployment("3", "app:1")), runs("scale", "deployment/web", "--replicas=0"), applies(deployment("3", "app:1")).replicas(3).twice(),
+		}},
 		"an edit that was applied while handoff was off is not one once it is on": {ruled: true, steps: []step{
 			applies(requesting("10m")), resizedByVPA(), inMode("warn"), untilDryRun(requesting("10m"), cpu, "10m"), requested("20m", "20m"),
 			resizedByVPA(), inMode("enforce"), untilDryRun(requesting("20m"), cpu, "50m"), requested("20m", "50m"),

@@ -74,9 +74,7 @@ func guarded() step {
 		apply := func(o *unstructured.Unstructured, options ...client.PatchOption) int64 {
 			n.Helper()
 			//nolint:staticcheck // the object is unstructured
-			if err := api.Patch(n.Context(), o, client.Apply, append(options, client.FieldOwner("kustomize-controller"))...); err != nil {
-				n.Fatal(err)
-			}
+			expect.NoError(n, api.Patch(n.Context(), o, client.Apply, append(options, client.FieldOwner("kustomize-controller"))...))
 			return replicasOf(n, o)
 		}
 		apply(probe.DeepCopy())

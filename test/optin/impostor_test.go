@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/ownership-handoff/handoff/internal/expect"
 	handofftest "github.com/ownership-handoff/handoff/test/handoff"
 )
 
@@ -44,10 +45,6 @@ func TestAnEndpointWithoutTheKeyOfTheCAIsNotAsked(t *testing.T) {
 
 func reregister(ctx context.Context, t *testing.T, from, to *handofftest.Webhook) {
 	t.Helper()
-	if err := from.Unregister(ctx); err != nil {
-		t.Error(err)
-	}
-	if err := to.Register(ctx); err != nil {
-		t.Error(err)
-	}
+	expect.NoError(t, from.Unregister(ctx))
+	expect.NoError(t, to.Register(ctx))
 }
