@@ -123,7 +123,7 @@ bin/clients/%: $$(wildcard $$(call client-folder,$$*)/*.go $$(call client-folder
 # UPDATE=yes also writes docs/clients.md. The first run builds the clients, which takes about half an hour.
 .PHONY: e2e-clients
 e2e-clients: controlplane bin/helm bin/certmanager build $(CLIENTS:%=bin/clients/%) ## play the real clients with and without handoff, and print the results: UPDATE=yes
-	go test -C test/clients -count=1 -timeout 1h -parallel 8 -args -all $(if $(UPDATE),-update)
+	go test -C test/clients -count=1 -timeout 1h -parallel 4 -args -all $(if $(UPDATE),-update)
 	E2E_CERTMANAGER='$(abspath bin/certmanager)' go test ./test/e2e -count=1 -timeout 20m -run '^TestTheInjectorsBundlesAreNeverLost$$'
 
 # Without vet, which make lint runs: without a cache, it also vets all modules that the tests import.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -85,17 +86,16 @@ func (n *namespace) sync(m fmt.Stringer, options []string) error {
 	revision := n.commit(m)
 	n.application(nil)
 	list := string(jsontest.Encode(n.T, options))
-	var state map[string]any
-	for range 5 {
-		if state = n.operate(revision, list); state["phase"] == "Succeeded" {
+	for deadline := time.Now().Add(patience); ; {
+		state := n.operate(revision, list)
+		if state["phase"] == "Succeeded" {
 			return nil
 		}
 		// People would sync again if a replacement has met a controller's write, or an object that Argo CD does not know of yet.
-		if text := fmt.Sprint(state); !isOverwritten(text) && !strings.Contains(text, "already exists") {
-			break
+		if text := fmt.Sprint(state); !isOverwritten(text) && !strings.Contains(text, "already exists") || time.Now().After(deadline) {
+			return errors.New(fmt.Sprint(state["phase"], ": ", state["message"], ": ", state["syncResult"]))
 		}
 	}
-	return errors.New(fmt.Sprint(state["phase"], ": ", state["message"], ": ", state["syncResult"]))
 }
 
 // operate starts an operation of the Application of the namespace, and returns its state at the end.
