@@ -307,7 +307,7 @@ func (w *fieldWalk) owner(f OwnedField) (owned FieldOwner, by Entry) {
 	if of.rules = w.Managers.RulesFor(f.Path); w.isOff(f.Path, f.Value) {
 		of.rules = nil
 	}
-	if rule := ruleUnrecorded(of.rules, f.Entries, f.Value, isBase); rule != nil && w.IsScale(f.Path) {
+	if rule := ruleUnrecorded(of.rules, f.Entries, f.Value, isBase); w.IsScale(f.Path) && rule != nil {
 		return FieldOwner{Kind: Controller, Rule: rule.Name}, by
 	}
 	if rule := w.ruleElsewhere(f.Path, of.rules); rule != nil && len(f.Entries) == 0 && !isBase {

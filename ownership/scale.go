@@ -115,14 +115,19 @@ func (s scaleField) owner(applied appliedValues, base []byte) FieldOwner {
 }
 
 // ruleUnrecorded returns the rule whose controller owns a scale field that no entry contains, nil if none does: a write of 0 through /scale
-// leaves no entry, and neither do later ones. If the rule names its writers and lets an edit win, they own only what an entry says is theirs:
-// a person or a scaler that is deleted can have set the rest.
+// leaves no entry, and neither do later ones. It is the first rule, unless that names its writers and lets an edit win: then they own only
+// what an entry says is theirs, as a person or a scaler that is deleted can have set the rest, and the first rule without named writers decides.
 func ruleUnrecorded(rules []*Rule, entries []Entry, live []byte, isBase bool) *Rule {
-	i := slices.IndexFunc(rules, func(r *Rule) bool { return r.isOpen() || r.Edit != EditApply })
-	if i < 0 || len(entries) > 0 || isBase || string(live) == defaultReplicas {
+	if len(rules) == 0 || len(entries) > 0 || isBase || string(live) == defaultReplicas {
 		return nil
 	}
-	return rules[i]
+	if rules[0].Edit != EditApply {
+		return rules[0]
+	}
+	if i := slices.IndexFunc(rules, (*Rule).isOpen); i >= 0 {
+		return rules[i]
+	}
+	return nil
 }
 
 // ScalerThatOwns returns the name of the scaler that owns the scale field of live, "" if none does. base is the field's value in the base

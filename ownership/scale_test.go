@@ -22,6 +22,9 @@ func TestScaleField(t *testing.T) {
 		setsOther           = `{"metadata":{"name":"other"},"spec":{"replicas":3}}`
 	)
 	const hpa = "HorizontalPodAutoscaler/web"
+	open := []ownership.Rule{{Fields: fieldpattern.MustParse(".spec.replicas")}}
+	kept := ownership.Rule{Fields: open[0].Fields, Writers: []string{"my-sleeper"}}
+	named := []ownership.Rule{{Fields: kept.Fields, Writers: kept.Writers, Edit: ownership.EditApply}}
 	operator := entry("my-operator", "Update", early, ownsReplicas, "")
 	oldVersion := strings.NewReplacer("my-operator", "kubectl-edit", "apps/v1", "apps/v1beta1", "f:replicas", "f:size").Replace(operator)
 	type facts struct {
@@ -30,9 +33,8 @@ func TestScaleField(t *testing.T) {
 		Removed        bool
 	}
 	for sentence, c := range map[string]struct {
-		ruled          bool
-		writers        []string // of a rule under which an edit wins
-		by             string   // the name of the owner
+		rules          []ownership.Rule
+		by             string // the name of the owner
 		autoscaler     string
 		entry          string // of live, which contains the field
 		base, manifest string // last-applied of live and incoming
@@ -42,7 +44,7 @@ func TestScaleField(t *testing.T) {
 		want           facts
 	}{
 		"a rule, and a controller's entry": {
-			by: "my-operator", ruled: true, entry: operator, base: sets3, manifest: sets3, incoming: "3",
+			by: "my-operator", rules: open, entry: operator, base: sets3, manifest: sets3, incoming: "3",
 			want: facts{ownership.Controller, ownership.Sets, ownership.Sets, false},
 		},
 		"a user's entry of another version, in which the field has another path": {
@@ -50,16 +52,19 @@ func TestScaleField(t *testing.T) {
 			want: facts{ownership.Imperative, ownership.Sets, ownership.Sets, false},
 		},
 		"a rule, and no entry: a write of 0 through /scale left none": {
-			ruled: true, base: sets3, manifest: sets3, incoming: "3", want: facts{ownership.Controller, ownership.Sets, ownership.Sets, false},
+			rules: open, base: sets3, manifest: sets3, incoming: "3", want: facts{ownership.Controller, ownership.Sets, ownership.Sets, false},
 		},
-		"a rule that keeps what its writers are known to have written, and no entry: anybody can have scaled to 0": {
-			writers: []string{"my-sleeper"}, base: sets3, manifest: sets3, incoming: "3", want: facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
+		"a rule with named writers under which an edit wins, and no entry: anybody can have scaled to 0": {
+			rules: append(named, kept), base: sets3, manifest: sets3, incoming: "3", want: facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
+		},
+		"such a rule, and one for anybody": {
+			rules: append(named, open...), base: sets3, manifest: sets3, incoming: "3", want: facts{ownership.Controller, ownership.Sets, ownership.Sets, false},
 		},
 		"removed, although the annotation sets it: another write's manifest": {
 			base: sets7, manifest: sets7, want: facts{ownership.Manifest, ownership.Lacks, ownership.Sets, false},
 		},
 		"a rule, no entry, and the value of the base": {
-			ruled: true, base: sets7, manifest: sets3, incoming: "3", want: facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
+			rules: open, base: sets7, manifest: sets3, incoming: "3", want: facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
 		},
 		"no rule, and no entry": {
 			base: sets3, manifest: sets3, incoming: "3", want: facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
@@ -101,7 +106,7 @@ func TestScaleField(t *testing.T) {
 			base: sets3, manifest: setsOther, incoming: "1", want: facts{ownership.Default, ownership.Lacks, ownership.Lacks, true},
 		},
 		"a rule, no entry, and the default": {
-			ruled: true, base: sets3, manifest: sets3, live: "1", incoming: "3",
+			rules: open, base: sets3, manifest: sets3, live: "1", incoming: "3",
 			want: facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
 		},
 		"a user's entry of another field": {
@@ -126,7 +131,7 @@ func TestScaleField(t *testing.T) {
 			want: facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
 		},
 		"an autoscaler that the manifest has switched off, and a rule": {
-			by: "my-operator", autoscaler: hpa, off: true, ruled: true, entry: operator, base: `{"spec":{"replicas":0}}`, manifest: sets3, live: "0", incoming: "3",
+			by: "my-operator", autoscaler: hpa, off: true, rules: open, entry: operator, base: `{"spec":{"replicas":0}}`, manifest: sets3, live: "0", incoming: "3",
 			want: facts{ownership.Manifest, ownership.Sets, ownership.Sets, false},
 		},
 		"an autoscaler that the manifest confirms to be off": {
@@ -138,7 +143,7 @@ func TestScaleField(t *testing.T) {
 			want: facts{ownership.Autoscaler, ownership.Lacks, ownership.Lacks, false},
 		},
 		"a controller of a rule does not keep a manifest's workload off": {
-			by: "my-operator", ruled: true, entry: operator, off: true, base: sets3, manifest: `{"spec":{"replicas":0}}`, live: "0", incoming: "0",
+			by: "my-operator", rules: open, entry: operator, off: true, base: sets3, manifest: `{"spec":{"replicas":0}}`, live: "0", incoming: "0",
 			want: facts{ownership.Imperative, ownership.Sets, ownership.Sets, false},
 		},
 		"a manifest that sets 0, of an autoscaler that has not scaled to 0": {
@@ -160,7 +165,7 @@ func TestScaleField(t *testing.T) {
 			by: "kubectl", serverSide: ownsReplicas + ownsImage, incoming: "1", want: facts{ownership.Manifest, ownership.Lacks, ownership.Sets, false},
 		},
 		"server-side, in neither, a controller's, set to another value by an admission plugin": {
-			by: "my-operator", ruled: true, entry: operator, serverSide: ownsImage + ownsImage, incoming: "2", want: facts{ownership.Controller, ownership.Lacks, ownership.Lacks, true},
+			by: "my-operator", rules: open, entry: operator, serverSide: ownsImage + ownsImage, incoming: "2", want: facts{ownership.Controller, ownership.Lacks, ownership.Lacks, true},
 		},
 		"server-side, in neither, set to another value by an admission plugin": {
 			serverSide: ownsImage + ownsImage, incoming: "2", want: facts{ownership.Default, ownership.Lacks, ownership.Lacks, false},
@@ -187,12 +192,7 @@ func TestScaleField(t *testing.T) {
 			m.Scale = func(apiVersion string) fieldpath.Path {
 				return map[string]fieldpath.Path{"apps/v1": replicas, "apps/v1beta1": fieldpath.MakePathOrDie("spec", "size")}[apiVersion]
 			}
-			if c.ruled {
-				m = ruled(m, ownership.Rule{Fields: fieldpattern.MustParse(".spec.replicas")})
-			}
-			if c.writers != nil {
-				m = ruled(m, ownership.Rule{Fields: fieldpattern.MustParse(".spec.replicas"), Writers: c.writers, Edit: ownership.EditApply})
-			}
+			m = ruled(m, c.rules...)
 			w := ownership.Write{
 				Kind: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, DryRun: c.dryRun, FieldManager: sender,
 				Live: of(c.base, cmp.Or(c.live, "7"), live...), Incoming: of(c.manifest, c.incoming, is),

@@ -51,7 +51,7 @@ func (o Object) decideScale(w Write, next Object) Outcome {
 		return Kept
 	case rule != nil && o.isWriters(rule, path):
 		return o.ruled(w, next, path, *rule)
-	case rule != nil && len(o.managers[path]) == 0 && !reflect.DeepEqual(live, base) && live != int64(1):
+	case rule != nil && (len(rule.Writers) == 0 || !rule.EditApply) && len(o.managers[path]) == 0 && !reflect.DeepEqual(live, base) && live != int64(1):
 		return o.ruled(w, next, path, *rule) // written through /scale, which leaves no entry
 	}
 	value, has := w.Sets[path]

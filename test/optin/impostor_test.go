@@ -3,6 +3,7 @@ package optin_test
 import (
 	"context"
 	"encoding/pem"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -45,6 +46,5 @@ func TestAnEndpointWithoutTheKeyOfTheCAIsNotAsked(t *testing.T) {
 
 func reregister(ctx context.Context, t *testing.T, from, to *handofftest.Webhook) {
 	t.Helper()
-	expect.NoError(t, from.Unregister(ctx))
-	expect.NoError(t, to.Register(ctx))
+	expect.NoError(t, errors.Join(from.Unregister(ctx), to.Register(ctx)))
 }
