@@ -7,6 +7,8 @@ import (
 	"io"
 	"testing"
 	"time"
+
+	"github.com/ownership-handoff/handoff/internal/expect"
 )
 
 // startTime is the timeout for starting a control plane, on a busy machine.
@@ -42,13 +44,7 @@ func ForTest(t *testing.T, options Options) *ControlPlane {
 	ctx, cancel := context.WithTimeout(t.Context(), startTime)
 	defer cancel()
 	controlPlane, err := Start(ctx, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := controlPlane.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
+	expect.NoError(t, err)
+	t.Cleanup(func() { expect.NoError(t, controlPlane.Stop()) })
 	return controlPlane
 }
