@@ -38,6 +38,8 @@ func (o Object) decideScale(w Write, next Object) Outcome {
 	path := o.Kind.Scale
 	live, sets := o.values[path], o.sets(w, next, path)
 	base, rule := o.baseOf(w)[path], o.ruleOf(path)
+	// A write of 0 through /scale leaves no entry.
+	isUnrecorded := len(o.managers[path]) == 0 && !reflect.DeepEqual(live, base) && live != int64(1)
 	switch {
 	case w.Verb == ServerApply && !sets && !slices.Contains(o.managers[path], w.entry()):
 		return Through // neither manifest has it
@@ -49,10 +51,8 @@ func (o Object) decideScale(w Write, next Object) Outcome {
 		}
 	case o.managedBy(path, Autoscaler):
 		return Kept
-	case rule != nil && o.isWriters(rule, path):
+	case rule != nil && (o.isWriters(rule, path) || isUnrecorded && (len(rule.Writers) == 0 || !rule.EditApply)):
 		return o.ruled(w, next, path, *rule)
-	case rule != nil && (len(rule.Writers) == 0 || !rule.EditApply) && len(o.managers[path]) == 0 && !reflect.DeepEqual(live, base) && live != int64(1):
-		return o.ruled(w, next, path, *rule) // written through /scale, which leaves no entry
 	}
 	value, has := w.Sets[path]
 	if isNull := has && value == nil; sets || !isNull && reflect.DeepEqual(next.values[path], live) {
