@@ -118,14 +118,11 @@ func (s scaleField) owner(applied appliedValues, base []byte) FieldOwner {
 // leaves no entry, and neither do later ones. It is the first rule, unless that names its writers and lets an edit win: then they own only
 // what an entry says is theirs, as a person or a scaler that is deleted can have set the rest, and the first rule without named writers decides.
 func ruleUnrecorded(rules []*Rule, entries []Entry, live []byte, isBase bool) *Rule {
-	if len(rules) == 0 || len(entries) > 0 || isBase || string(live) == defaultReplicas {
-		return nil
-	}
-	if rules[0].Edit != EditApply {
-		return rules[0]
-	}
-	if i := slices.IndexFunc(rules, (*Rule).isOpen); i >= 0 {
-		return rules[i]
+	isRecorded := len(entries) > 0 || isBase || string(live) == defaultReplicas
+	for i, r := range rules {
+		if !isRecorded && (r.isOpen() || i == 0 && r.Edit != EditApply) {
+			return r
+		}
 	}
 	return nil
 }
